@@ -1,0 +1,51 @@
+"""Why a run stopped, as data. The same words in state, JSON, documentation and exit codes."""
+
+from typing import Final, Literal, get_args
+
+Status = Literal[
+    "completed",
+    "invalid_answer",
+    "check_failed",
+    "model_refused",
+    "no_progress",
+    "limit",
+    "model_error",
+    "needs_approval",
+    "cancelled",
+]
+"""`completed`: an answer was accepted (`verified` is true or null, never false).
+`invalid_answer`: no acceptable answer came (empty, cut, a call as text). `check_failed`: the
+caller's check stayed red. `model_refused`: refusal or content filter. `no_progress`: the detector
+ended it while the model was still calling tools. `limit`: a limit was reached, `limit` says which.
+`model_error`: the endpoint failed for good. `needs_approval`: a person must decide or answer.
+`cancelled`: stopped from outside."""
+
+LimitKind = Literal["model_calls", "tool_calls", "tokens", "cost", "seconds", "steps"]
+"""`steps` is the outer recursion limit of LangGraph."""
+
+STATUSES: Final[tuple[Status, ...]] = get_args(Status)
+
+USAGE_ERROR: Final = 2
+"""No run started: wrong use, no sandbox, branch busy, newer schema."""
+
+_EXIT: Final[dict[Status, int]] = {
+    "completed": 0,
+    "invalid_answer": 1,
+    "check_failed": 1,
+    "model_refused": 1,
+    "no_progress": 3,
+    "limit": 4,
+    "model_error": 5,
+    "needs_approval": 6,
+    "cancelled": 130,
+}
+
+
+def exit_code(status: Status, limit: str | None = None, *, terminated: bool = False) -> int:
+    """The process exit code of a status: `limit` of kind seconds is 124, as in GNU timeout;
+    `cancelled` by SIGTERM (`terminated`) is 143."""
+    if status == "limit" and limit == "seconds":
+        return 124
+    if status == "cancelled" and terminated:
+        return 143
+    return _EXIT[status]

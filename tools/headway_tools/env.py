@@ -1,0 +1,61 @@
+"""What a tool call may touch, handed over in a context variable.
+
+The tools node sets it around each call, so tools stay plain functions of their arguments and
+know nothing of graphs, and two branches of one process never see each other's folder.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headway_tools.errors import HeadwayError
+
+if TYPE_CHECKING:
+    from headway_tools.journal import Journal
+    from headway_tools.sandbox import Sandbox
+    from headway_tools.snapshots import Snapshots
+    from headway_tools.workspace import Workspace
+
+
+@dataclass(frozen=True)
+class ToolEnv:
+    """One branch of one thread: its folder, its sandbox, its journal."""
+
+    workspace: "Workspace | None"
+    sandbox: "Sandbox | None"
+    journal: "Journal"
+    snapshots: "Snapshots | None"
+    tool_timeout: float
+    """Seconds that one tool call may take at most."""
+
+
+_current: ContextVar[ToolEnv | None] = ContextVar("headway_tool_env", default=None)
+
+
+def current_env() -> ToolEnv:
+    """The environment of the running tool call; `HeadwayError` outside of one."""
+    env = _current.get()
+    if env is None:
+        raise HeadwayError("no tool call is running here: call this tool through a headway agent")
+    return env
+
+
+def current_workspace() -> "Workspace":
+    """The workspace of the running tool call (its `root` is the real folder of this branch)."""
+    workspace = current_env().workspace
+    if workspace is None:
+        raise HeadwayError("this agent has no workspace: pass workspace= to build_agent")
+    return workspace
+
+
+@contextmanager
+def use_env(env: ToolEnv) -> Iterator[Path | None]:
+    """Make `env` the current one for the calls below."""
+    token = _current.set(env)
+    try:
+        yield env.workspace.root if env.workspace else None
+    finally:
+        _current.reset(token)

@@ -1,0 +1,73 @@
+"""Errors, sorted by who must act.
+
+- `ToolFailure`: the model acts. It becomes an observation with a code and a next step.
+- `HeadwayError`: the user acts. One line that names the fix; exit code 2.
+- `SandboxError`: a `HeadwayError` of the isolation itself, never the command's own result.
+- anything else: ours. It crashes.
+"""
+
+from typing import Literal
+
+FailureCode = Literal[
+    "not_found",
+    "outside_workspace",
+    "protected",
+    "hidden",
+    "not_a_file",
+    "is_a_directory",
+    "permission_denied",
+    "binary",
+    "too_large",
+    "past_end",
+    "encoding",
+    "ambiguous",
+    "no_match",
+    "no_change",
+    "exists",
+    "changed",
+    "hard_link",
+    "invalid_arguments",
+    "unknown_tool",
+    "unknown_output",
+    "expired",
+    "timeout",
+    "cancelled",
+    "interrupted",
+    "not_run",
+    "rejected",
+    "sandbox_failed",
+    "io_error",
+    "tool_error",
+    "check_failed",
+]
+
+
+class HeadwayError(Exception):
+    """The user can mend this: the message is one line and names the fix."""
+
+
+class SandboxError(HeadwayError):
+    """The isolation could not be set up or broke; no statement about the command is made."""
+
+
+class ToolFailure(Exception):
+    """The model can mend this: a code, what happened, and the next step to try.
+
+    `details` is plain JSON data that the observation carries besides (positions, nearest lines).
+    """
+
+    def __init__(
+        self, code: FailureCode, message: str, next_step: str = "", **details: object
+    ) -> None:
+        super().__init__(f"{code}: {message}")
+        self.code: FailureCode = code
+        self.message = message
+        self.next_step = next_step
+        self.details = details
+
+    def as_result(self) -> dict[str, object]:
+        """The observation: `{"ok": false, "error": code, "message", "next_step", ...details}`."""
+        result: dict[str, object] = {"ok": False, "error": self.code, "message": self.message}
+        if self.next_step:
+            result["next_step"] = self.next_step
+        return result | self.details
