@@ -1,0 +1,108 @@
+"""headway's data folder: one SQLite file of checkpoints, one folder per thread.
+
+A thread's folder holds all that its checkpoints name (journal, snapshots, private home and
+tmp of the sandbox, branch folders, locks), so removing a thread is removing a folder.
+"""
+
+import hashlib
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import platformdirs
+
+from headway_tools.errors import HeadwayError
+
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+def default_home() -> Path:
+    """`HEADWAY_HOME`, else the user's data folder."""
+    given = os.environ.get("HEADWAY_HOME")
+    return Path(given).expanduser() if given else platformdirs.user_data_path("headway")
+
+
+def folder_name(thread_id: str) -> str:
+    """A file name for any thread id: the id itself where it is a plain one, else its hash."""
+    if _PLAIN.fullmatch(thread_id):
+        return thread_id
+    return "x-" + hashlib.sha256(thread_id.encode("utf-8", "surrogatepass")).hexdigest()[:40]
+
+
+@dataclass(frozen=True)
+class ThreadFolder:
+    """Where one thread keeps what is too large or too real for a checkpoint."""
+
+    path: Path
+
+    @property
+    def record(self) -> Path:
+        return self.path / "thread.json"
+
+    @property
+    def journal(self) -> Path:
+        return self.path / "journal.sqlite"
+
+    @property
+    def snapshots(self) -> Path:
+        return self.path / "snapshots"
+
+    @property
+    def private(self) -> Path:
+        """Holds `home/` and `tmp/`, bound into the sandbox; not part of snapshots."""
+        return self.path / "private"
+
+    @property
+    def locks(self) -> Path:
+        return self.path / "locks"
+
+    def branch(self, name: str) -> Path:
+        """The files of a branch (a fork, a copy), outside the user's workspace."""
+        return self.path / "branches" / folder_name(name)
+
+    def make(self) -> "ThreadFolder":
+        make_private(self.path)
+        return self
+
+
+@dataclass(frozen=True)
+class Home:
+    """The data folder, mode 0700."""
+
+    path: Path
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.path / "checkpoints.sqlite"
+
+    @property
+    def config(self) -> Path:
+        return self.path / "config.toml"
+
+    @property
+    def env_file(self) -> Path:
+        return self.path / ".env"
+
+    @property
+    def threads(self) -> Path:
+        return self.path / "threads"
+
+    def thread(self, thread_id: str) -> ThreadFolder:
+        return ThreadFolder(self.threads / folder_name(thread_id))
+
+    def make(self) -> "Home":
+        make_private(self.path)
+        return self
+
+
+def make_private(path: Path) -> None:
+    """Create `path` and its parents; the folder itself gets mode 0700."""
+    try:
+        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if path.stat().st_mode & 0o077 and path.stat().st_uid == os.geteuid():
+            path.chmod(0o700)
+    except OSError as error:
+        raise HeadwayError(
+            f"cannot write headway's data folder {path}: {error.strerror}; set HEADWAY_HOME"
+        ) from error

@@ -1,0 +1,13 @@
+"""The form of every result of our own tools: one JSON object with `ok`, as text."""
+
+import json
+from collections.abc import Mapping
+
+
+def observation(result: Mapping[str, object]) -> str:
+    """`result` as the text that the model reads: compact JSON, characters as they are.
+
+    Lone surrogates (undecodable file names) become `\\udcXX` escapes, so every server accepts it.
+    """
+    text = json.dumps(result, ensure_ascii=False, separators=(", ", ": "), default=str)
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
