@@ -1,0 +1,109 @@
+"""Progress for people: `render(event, terminal)` is one event of a run as text, or nothing."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from headway_cli.terminal import Colour, Terminal, clip, one_line, paint, visible
+
+Event = Mapping[str, Any]
+INDENT: Final = "    "
+_FIRST_ARGUMENTS: Final = ("command", "path", "thought", "question", "output", "query")
+"""The argument that says most about a call, by name."""
+
+
+def render(event: Event, terminal: Terminal) -> str:
+    """Lines without a final newline; empty for events that have nothing to show by themselves."""
+    renderer = _RENDERERS.get(str(event.get("type")))
+    return renderer(event, terminal) if renderer else ""
+
+
+def _start(event: Event, terminal: Terminal) -> str:
+    lines = [
+        clip(f"{name:<10}{one_line(str(event[name]))}", terminal.width)
+        for name in ("thread", "model", "workspace", "task")
+        if event.get(name)
+    ]
+    return "\n".join(paint(line, "dim", terminal) for line in lines)
+
+
+def _thought(event: Event, terminal: Terminal) -> str:
+    text = visible(str(event.get("text", ""))).strip()
+    return "\n" + paint(text, "cyan", terminal) if text else ""
+
+
+def _call(event: Event, terminal: Terminal) -> str:
+    turn, tool = one_line(str(event.get("turn", ""))), one_line(str(event.get("tool", "")))
+    head = f"{turn:>2}  {tool}"
+    rest = clip(gist_of_call(event.get("args") or {}), max(terminal.width - len(head) - 1, 1))
+    return f"{paint(head, 'bold', terminal)} {rest}".rstrip()
+
+
+def _observation(event: Event, terminal: Terminal) -> str:
+    text, colour = gist_of_observation(str(event.get("text", "")), str(event.get("status", "")))
+    name = one_line(str(event.get("tool", "")))
+    return paint(clip(f"{INDENT}{name}: {text}", terminal.width), colour, terminal)
+
+
+def _note(event: Event, terminal: Terminal) -> str:
+    text = one_line(f"{event.get('about', 'note')}: {event.get('text', '')}")
+    return paint(clip(f"{INDENT}{text}", terminal.width), "yellow", terminal)
+
+
+_RENDERERS: Final[dict[str, Callable[[Event, Terminal], str]]] = {
+    "start": _start,
+    "thought": _thought,
+    "call": _call,
+    "observation": _observation,
+    "note": _note,
+}
+
+
+def gist_of_call(args: Mapping[str, Any]) -> str:
+    """What a call is about, on one line."""
+    for name in _FIRST_ARGUMENTS:
+        if name in args:
+            return one_line(str(args[name]))
+    return one_line(json.dumps(args, ensure_ascii=False)) if args else ""
+
+
+def gist_of_observation(text: str, status: str) -> tuple[str, Colour]:
+    """What came back, on one line: an error's message, an exit code and the last line, a size."""
+    result = _as_object(text)
+    if result is None:
+        return _first_line(text), "red" if status == "error" else "dim"
+    if result.get("ok") is False:
+        said = f"{result.get('error', 'error')}: {result.get('message', '')}"
+        return one_line(said), "red"
+    if "exit_code" in result:
+        return _gist_of_command(result)
+    body = result.get("text", result.get("content"))
+    if isinstance(body, str):
+        return f"{len(body.splitlines())} lines", "dim"
+    told = {key: value for key, value in result.items() if key != "ok"}
+    return one_line(", ".join(f"{key} {value}" for key, value in told.items())) or "ok", "green"
+
+
+def _gist_of_command(result: Mapping[str, Any]) -> tuple[str, Colour]:
+    code = result["exit_code"]
+    said = _last_line(str(result.get("stderr") or "")) or _last_line(
+        str(result.get("stdout") or "")
+    )
+    head = "timed out" if result.get("timed_out") else f"exit {code}"
+    return one_line(f"{head}  {said}"), "green" if code == 0 else "yellow"
+
+
+def _as_object(text: str) -> dict[str, Any] | None:
+    try:
+        data, _ = json.JSONDecoder().raw_decode(text.lstrip())
+    except ValueError:
+        return None
+    return data if isinstance(data, dict) else None
+
+
+def _first_line(text: str) -> str:
+    return one_line(next((line for line in text.splitlines() if line.strip()), "(empty)"))
+
+
+def _last_line(text: str) -> str:
+    return next((line for line in reversed(text.splitlines()) if line.strip()), "")

@@ -1,0 +1,105 @@
+"""The three forms of a run's output. stdout carries the result only, stderr the progress."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Protocol, TextIO
+
+from headway_cli.events import Event, render
+from headway_cli.report import report
+from headway_cli.terminal import terminal_of, visible
+
+SCHEMA_VERSION: Final = 1
+"""Of `--json` and `--jsonl`."""
+
+Differ = Callable[[Mapping[str, Any]], str]
+"""The unified diff of what an outcome's run changed."""
+
+
+class Output(Protocol):
+    """Receives each event of a run in order, then its outcome once."""
+
+    def event(self, event: Event) -> None: ...
+
+    def end(self, outcome: Mapping[str, Any]) -> None: ...
+
+
+class Progress:
+    """Events as text on stderr; tokens as they come where somebody watches."""
+
+    def __init__(self, err: TextIO) -> None:
+        self._err = err
+        self._terminal = terminal_of(err)
+        self._mid_line = False
+        self._streamed = False
+
+    def event(self, event: Event) -> None:
+        """Print one event. A thought whose tokens were shown already is not shown again."""
+        if event["type"] == "token":
+            self._token(visible(str(event.get("text", ""))))
+        elif event["type"] == "thought" and self._streamed:
+            self._streamed = False
+        elif text := render(event, self._terminal):
+            self.break_line()
+            print(text, file=self._err, flush=True)
+
+    def break_line(self) -> None:
+        """End a line that tokens left open."""
+        if self._mid_line:
+            print(file=self._err, flush=True)
+            self._mid_line = False
+
+    def _token(self, text: str) -> None:
+        if self._err.isatty():
+            self._err.write(text)
+            self._err.flush()
+            self._mid_line = self._streamed = True
+
+
+class Human:
+    """The answer, the facts and the next commands on stdout."""
+
+    def __init__(self, differ: Differ, out: TextIO, err: TextIO) -> None:
+        self._differ = differ
+        self._out = out
+        self._progress = Progress(err)
+        self.event = self._progress.event
+
+    def end(self, outcome: Mapping[str, Any]) -> None:
+        self._progress.break_line()
+        text = report(outcome, terminal_of(self._out), self._differ(outcome))
+        print(text, file=self._out, flush=True)
+
+
+class Json:
+    """One object on stdout when all is over."""
+
+    def __init__(self, out: TextIO, err: TextIO) -> None:
+        self._out = out
+        self._progress = Progress(err)
+        self.event = self._progress.event
+
+    def end(self, outcome: Mapping[str, Any]) -> None:
+        self._progress.break_line()
+        print(dumps({"schema_version": SCHEMA_VERSION, **outcome}), file=self._out, flush=True)
+
+
+class JsonLines:
+    """One event a line, the outcome last; the first line names the schema version."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._write({"type": "schema", "schema_version": SCHEMA_VERSION})
+
+    def event(self, event: Event) -> None:
+        self._write(event)
+
+    def end(self, outcome: Mapping[str, Any]) -> None:
+        self._write({"type": "end", "outcome": outcome})
+
+    def _write(self, value: Mapping[str, Any]) -> None:
+        print(dumps(value), file=self._out, flush=True)
+
+
+def dumps(value: Mapping[str, Any]) -> str:
+    """JSON on one line in ASCII, so no control or surrogate character gets through raw."""
+    return json.dumps(value, default=str)

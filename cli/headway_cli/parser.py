@@ -1,0 +1,190 @@
+"""The command line as an argparse tree. Cheap to build: nothing here imports LangGraph."""
+
+import argparse
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Any, Final
+
+from headway_cli.exit_codes import exit_code_table
+
+EXAMPLES: Final = """\
+examples:
+  headway demo
+  headway run "find why the tests fail and fix it" -C path --model openai:MODEL \\
+      --protect tests --check "python -m unittest discover -s tests"
+  headway resume NAME "now the same for the other module"
+  headway show NAME
+  headway undo NAME
+"""
+
+COMMANDS: Final = {
+    "demo": "repair a small failing project in front of you, without any key",
+    "run": "do a task in a folder",
+    "resume": "go on with a thread, answer its question, or give it a new message",
+    "threads": "list the threads of this data folder",
+    "show": "show a thread, or one step of it",
+    "undo": "put the files back to before the last run",
+    "doctor": "show the configuration with its sources and what the sandbox can do",
+}
+
+
+class _Version(argparse.Action):
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[Any] | None,
+        option_string: str | None = None,
+    ) -> None:
+        print(f"headway {version('headway')}")
+        parser.exit()
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The whole command line; `args.command` names the module that carries it out."""
+    parser = argparse.ArgumentParser(
+        prog="headway",
+        description="An agent that finishes or says why not, and can be rewound, files included."
+        f"\n\n{EXAMPLES}",
+        epilog=f"exit codes:\n{exit_code_table()}\n\nstdout is the result, stderr the progress.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    fill = {
+        "demo": _demo,
+        "run": _run,
+        "resume": _resume,
+        "threads": _threads,
+        "show": _show,
+        "undo": _undo,
+        "doctor": _doctor,
+    }
+    for name, text in COMMANDS.items():
+        command = commands.add_parser(
+            name, help=text, description=text.capitalize() + ".", allow_abbrev=False
+        )
+        fill[name](command)
+    return parser
+
+
+def _demo(parser: argparse.ArgumentParser) -> None:
+    _add_output(parser)
+
+
+def _run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("task", metavar="TASK", help="what to do, in your words")
+    parser.add_argument(
+        "-C",
+        dest="workspace",
+        metavar="DIR",
+        default=".",
+        help="the folder to work in (here)",
+    )
+    parser.add_argument("--thread", metavar="NAME", help="the new thread's name (default: made up)")
+    parser.add_argument(
+        "--copy", action="store_true", help="work in a copy; `headway apply` brings it back"
+    )
+    _add_model(parser)
+    _add_limits(parser)
+    _add_guards(parser)
+    _add_output(parser)
+
+
+def _resume(parser: argparse.ArgumentParser) -> None:
+    _add_thread(parser)
+    parser.add_argument("message", nargs="?", help="a new message for the model")
+    decide = parser.add_mutually_exclusive_group()
+    decide.add_argument("--approve", action="store_true", help="carry out what waits for approval")
+    decide.add_argument("--reject", metavar="WHY", help="do not; the model reads why")
+    decide.add_argument("--answer", metavar="TEXT", help="answer the question that waits")
+    _add_model(parser)
+    _add_limits(parser)
+    _add_output(parser)
+
+
+def _threads(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+
+
+def _show(parser: argparse.ArgumentParser) -> None:
+    _add_thread(parser)
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+
+
+def _undo(parser: argparse.ArgumentParser) -> None:
+    _add_thread(parser)
+    parser.add_argument("--dry-run", action="store_true", help="only say what would change")
+
+
+def _doctor(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+    parser.add_argument("--env-file", metavar="FILE", help="a .env file to read as well")
+
+
+def _add_thread(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "thread",
+        nargs="?",
+        metavar="THREAD",
+        help="its name or the start of it; none or - is the newest in this folder",
+    )
+
+
+def _add_model(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("model")
+    group.add_argument(
+        "--model", metavar="M", help="openai:NAME (any compatible server), or scripted:FILE"
+    )
+    group.add_argument(
+        "--model-arg",
+        action="append",
+        metavar="KEY=JSON",
+        help="an argument for the model: temperature=0, max_tokens=2000; repeatable",
+    )
+    group.add_argument(
+        "--env-file", metavar="FILE", help="a .env file to read (default: the data folder's)"
+    )
+
+
+def _add_limits(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--limit",
+        action="append",
+        metavar="NAME=VALUE",
+        help="model_calls (60), tool_calls (200), seconds (3600), tokens, cost,"
+        " model_timeout (300), tool_timeout (120); none is off; repeatable",
+    )
+
+
+def _add_guards(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("what it may do")
+    group.add_argument(
+        "--protect", action="append", metavar="P", help="a path or glob it must not change"
+    )
+    group.add_argument(
+        "--check", metavar="CMD", help="a command that must succeed before the answer counts"
+    )
+    group.add_argument(
+        "--ask", metavar="WHEN", help="never (default), edits or all: what needs your approval"
+    )
+    group.add_argument(
+        "--sandbox", metavar="KIND", help="bubblewrap (default), or none: commands run as you"
+    )
+    group.add_argument(
+        "--network", action=argparse.BooleanOptionalAction, default=None, help="let commands out"
+    )
+    group.add_argument("--hide", action="append", metavar="GLOB", help="files it sees as empty")
+    group.add_argument(
+        "--ro", action="append", metavar="PATH", help="a path outside that commands may read"
+    )
+    group.add_argument(
+        "--instructions", metavar="FILE", help="project rules for the model, from this file"
+    )
+
+
+def _add_output(parser: argparse.ArgumentParser) -> None:
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="one JSON object on stdout")
+    form.add_argument("--jsonl", action="store_true", help="one JSON event a line on stdout")

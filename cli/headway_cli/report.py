@@ -1,0 +1,154 @@
+"""The end of a run for people: the answer, the facts, and what to type next. Pure functions.
+
+The facts come from the outcome, which has them from the tool log and not from the model.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from headway_cli.terminal import Colour, Terminal, one_line, paint, visible
+
+Outcome = Mapping[str, Any]
+LABEL: Final = 11
+MAX_DIFF_LINES: Final = 200
+
+_MEANING: Final[dict[str, str]] = {
+    "completed": "completed",
+    "invalid_answer": "no acceptable answer came",
+    "check_failed": "the check is still red",
+    "model_refused": "the model refused",
+    "no_progress": "stopped: no progress",
+    "limit": "stopped at a limit",
+    "model_error": "the model could not be reached or failed",
+    "needs_approval": "waits for you",
+    "cancelled": "stopped by you",
+}
+_DIFF_COLOURS: Final[dict[str, Colour]] = {"+": "green", "-": "red", "@": "cyan"}
+
+
+def report(outcome: Outcome, terminal: Terminal, diff: str = "") -> str:
+    """Answer, facts and next commands; `diff` is the unified diff of the files changed."""
+    parts = [_answer(outcome), _facts(outcome, terminal), _diff(diff, terminal)]
+    parts += [_pending(outcome), _next(outcome, terminal)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _answer(outcome: Outcome) -> str:
+    answer = visible(str(outcome.get("answer") or "")).strip()
+    if outcome["status"] == "completed" or not answer:
+        return answer
+    return f"So far, not finished:\n{answer}"
+
+
+def _facts(outcome: Outcome, terminal: Terminal) -> str:
+    rows = [*_status_rows(outcome, terminal), *_work_rows(outcome, terminal)]
+    rows += [("", one_line(fact)) for fact in outcome.get("established") or ()]
+    rows += [("warning", paint(one_line(text), "yellow", terminal)) for text in _warnings(outcome)]
+    return "\n".join(f"{label:<{LABEL}}{text}".rstrip() for label, text in rows)
+
+
+def _status_rows(outcome: Outcome, terminal: Terminal) -> Iterator[tuple[str, str]]:
+    status: str = outcome["status"]
+    limit = outcome.get("limit")
+    words = _MEANING[status] + (f" ({limit})" if limit else "")
+    colour: Colour = "green" if status == "completed" else "yellow"
+    yield "status", paint(f"{words}, {_verdict(outcome)}", colour, terminal)
+    if outcome.get("missing"):
+        yield "missing", one_line(outcome["missing"])
+    if outcome.get("next_step"):
+        yield "next", one_line(outcome["next_step"])
+
+
+def _verdict(outcome: Outcome) -> str:
+    check = outcome.get("check") or {}
+    command = f": {one_line(check['command'])}" if check.get("command") else ""
+    if outcome.get("verified") is True:
+        return f"verified by the check{command}"
+    if outcome.get("verified") is False:
+        return f"the check fails{command}"
+    return "not verified (no --check)"
+
+
+def _work_rows(outcome: Outcome, terminal: Terminal) -> Iterator[tuple[str, str]]:
+    files = outcome.get("files") or []
+    yield from _labelled("files", [_file(change, terminal) for change in files] or ["none changed"])
+    yield from _labelled("commands", [_command(run) for run in outcome.get("commands") or ()])
+    yield "used", _used(outcome)
+    if outcome.get("thread"):
+        yield "thread", str(outcome["thread"])
+    if outcome.get("workspace"):
+        yield "workspace", one_line(str(outcome["workspace"]))
+
+
+def _labelled(label: str, lines: list[str]) -> Iterator[tuple[str, str]]:
+    for place, line in enumerate(lines):
+        yield label if place == 0 else "", line
+
+
+def _file(change: Mapping[str, Any], terminal: Terminal) -> str:
+    line = f"{change['kind']:<8} {one_line(change['path'])}"
+    if change.get("runs_by_itself"):
+        line += paint("  (tools run this file by themselves: look at it)", "yellow", terminal)
+    return line
+
+
+def _command(run: Mapping[str, Any]) -> str:
+    code = "timed out" if run.get("timed_out") else f"exit {run.get('exit_code')}"
+    earlier = "  (before the last change)" if run.get("before_last_change") else ""
+    return f"{code:<8} {one_line(run['command'])}{earlier}"
+
+
+def _used(outcome: Outcome) -> str:
+    usage, limits = outcome.get("usage") or {}, outcome.get("limits") or {}
+    tokens = usage.get("input_tokens", 0) + usage.get("output_tokens", 0)
+    parts = [
+        _of(usage.get("model_calls", 0), limits.get("model_calls"), "model calls"),
+        _of(usage.get("tool_calls", 0), limits.get("tool_calls"), "tool calls"),
+        _of(round(usage.get("seconds", 0), 1), limits.get("seconds"), "seconds"),
+    ]
+    if tokens:
+        about = "about " if usage.get("estimated") else ""
+        parts.append(about + _of(tokens, limits.get("tokens"), "tokens"))
+    if usage.get("cost") is not None:
+        parts.append(f"${usage['cost']:.4f}")
+    return ", ".join(parts)
+
+
+def _of(used: float, limit: float | None, unit: str) -> str:
+    return f"{used:,g} {unit}" if limit is None else f"{used:,g} of {limit:,g} {unit}"
+
+
+def _warnings(outcome: Outcome) -> list[str]:
+    return [str(text) for text in outcome.get("warnings") or ()]
+
+
+def _diff(diff: str, terminal: Terminal) -> str:
+    lines = visible(diff).splitlines()
+    kept = [
+        paint(line, _DIFF_COLOURS[line[0]], terminal) if line[:1] in _DIFF_COLOURS else line
+        for line in lines[:MAX_DIFF_LINES]
+    ]
+    if len(lines) > MAX_DIFF_LINES:
+        kept.append(f"… {len(lines) - MAX_DIFF_LINES} more lines of the diff")
+    return "\n".join(kept)
+
+
+def _pending(outcome: Outcome) -> str:
+    return "\n".join(_question(question) for question in outcome.get("pending") or ())
+
+
+def _question(question: Mapping[str, Any]) -> str:
+    return f"waits: {one_line(str(question.get('description') or question))}"
+
+
+def _next(outcome: Outcome, terminal: Terminal) -> str:
+    thread = outcome.get("thread")
+    if not thread:
+        return ""
+    rows = [("look at it", f"headway show {thread}"), ("go back", f"headway undo {thread}")]
+    if outcome["status"] == "needs_approval":
+        answers = '--approve | --reject "why" | --answer "text"'
+        rows.append(("decide", f"headway resume {thread} {answers}"))
+    else:
+        rows.append(("go on", f'headway resume {thread} "…"'))
+    return "\n".join(f"{label:<{LABEL}}{paint(line, 'bold', terminal)}" for label, line in rows)

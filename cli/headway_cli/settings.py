@@ -1,0 +1,192 @@
+"""Where a setting comes from: flag, else environment, else `config.toml`, else default.
+
+Every value keeps its source, for `headway doctor`. A flag that equals the default still wins.
+"""
+
+import json
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from headway_tools.errors import HeadwayError
+
+Source = Literal["flag", "environment", "config file", "default"]
+Kind = Literal["text", "switch", "list", "table"]
+
+PREFIX: Final = "HEADWAY_"
+_SWITCH: Final = {
+    "1": True,
+    "true": True,
+    "yes": True,
+    "on": True,
+    "0": False,
+    "false": False,
+    "no": False,
+    "off": False,
+}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A name that is `--name`, `HEADWAY_NAME` and `name = …` in config.toml."""
+
+    name: str
+    kind: Kind
+    default: Any = None
+    choices: tuple[str, ...] = ()
+
+    @property
+    def variable(self) -> str:
+        return PREFIX + self.name.upper()
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """A value and where it comes from."""
+
+    value: Any
+    source: Source
+
+
+SETTINGS: Final = (
+    Setting("model", "text"),
+    Setting("model_arg", "table", {}),
+    Setting("limit", "table", {}),
+    Setting("protect", "list", []),
+    Setting("check", "text"),
+    Setting("ask", "text", "never", ("never", "edits", "all")),
+    Setting("sandbox", "text", "bubblewrap", ("bubblewrap", "none")),
+    Setting("network", "switch", False),
+    Setting("hide", "list", []),
+    Setting("ro", "list", []),
+    Setting("instructions", "text"),
+)
+
+
+def resolve(
+    flags: Mapping[str, Any], environ: Mapping[str, str], config: Mapping[str, Any]
+) -> dict[str, Resolved]:
+    """Each setting with its source. `flags` holds None for what was not given; tables are merged
+    key by key, the stronger source first, and named after the strongest one that gives a key."""
+    _refuse_unknown(config)
+    return {setting.name: _one(setting, flags, environ, config) for setting in SETTINGS}
+
+
+def values(resolved: Mapping[str, Resolved]) -> dict[str, Any]:
+    """Only the values."""
+    return {name: found.value for name, found in resolved.items()}
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """`config.toml` as a dict, empty where there is none."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise HeadwayError(f"cannot read {path}: {error}; mend it or move it away") from error
+
+
+def load_env_file(path: Path, *, required: bool) -> None:
+    """Put the variables of a `.env` file into the environment; what is set already stays."""
+    if not path.is_file():
+        if required:
+            raise HeadwayError(f"no file {path}: give --env-file a file of NAME=VALUE lines")
+        return
+    from dotenv import dotenv_values
+
+    for name, value in dotenv_values(path, interpolate=False).items():
+        if value is not None:
+            os.environ.setdefault(name, value)
+
+
+def parse_pairs(pairs: list[str], *, option: str) -> dict[str, Any]:
+    """`NAME=VALUE` words as a dict; a value is JSON where it is valid JSON, else text."""
+    table: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise HeadwayError(f"{option} takes NAME=VALUE, not {pair!r}")
+        table[name] = _json_or_text(value)
+    return table
+
+
+def _json_or_text(value: str) -> Any:
+    try:
+        return json.loads(value)
+    except ValueError:
+        return value
+
+
+def _one(
+    setting: Setting,
+    flags: Mapping[str, Any],
+    environ: Mapping[str, str],
+    config: Mapping[str, Any],
+) -> Resolved:
+    given: list[Resolved] = []
+    if flags.get(setting.name) is not None:
+        flag = "--" + setting.name.replace("_", "-")
+        given.append(Resolved(_parse(setting, flags[setting.name], flag), "flag"))
+    if environ.get(setting.variable):
+        words = _words(setting, environ[setting.variable])
+        given.append(Resolved(_parse(setting, words, setting.variable), "environment"))
+    if setting.name in config:
+        value = _parse(setting, config[setting.name], f"{setting.name} in config.toml")
+        given.append(Resolved(value, "config file"))
+    if not given:
+        return Resolved(setting.default, "default")
+    if setting.kind == "table":
+        merged = {k: v for found in reversed(given) for k, v in found.value.items()}
+        return Resolved(merged, given[0].source)
+    return given[0]
+
+
+def _words(setting: Setting, text: str) -> Any:
+    """A variable's text in the form that a flag has: lists by `:`, tables by white space."""
+    if setting.kind == "list":
+        return text.split(os.pathsep)
+    return text.split() if setting.kind == "table" else text
+
+
+def _parse(setting: Setting, raw: Any, where: str) -> Any:
+    if setting.kind == "table":
+        return _table(raw, where)
+    if setting.kind == "switch":
+        return _switch(raw, where)
+    if setting.kind == "list":
+        if isinstance(raw, list) and all(isinstance(item, str) for item in raw):
+            return raw
+        raise HeadwayError(f"{where} takes a list of texts, not {raw!r}")
+    if not isinstance(raw, str):
+        raise HeadwayError(f"{where} takes a text, not {raw!r}")
+    if setting.choices and raw not in setting.choices:
+        raise HeadwayError(f"{where} takes {', '.join(setting.choices)}, not {raw!r}")
+    return raw
+
+
+def _table(raw: Any, where: str) -> dict[str, Any]:
+    if isinstance(raw, dict):
+        return raw
+    if isinstance(raw, list):
+        return parse_pairs(raw, option=where)
+    raise HeadwayError(f"{where} takes a table, not {raw!r}")
+
+
+def _switch(raw: Any, where: str) -> bool:
+    if isinstance(raw, bool):
+        return raw
+    if isinstance(raw, str) and raw.lower() in _SWITCH:
+        return _SWITCH[raw.lower()]
+    raise HeadwayError(f"{where} takes true or false, not {raw!r}")
+
+
+def _refuse_unknown(config: Mapping[str, Any]) -> None:
+    names = [setting.name for setting in SETTINGS]
+    for name in config:
+        if name not in names:
+            known = ", ".join(names)
+            raise HeadwayError(f"config.toml has no setting {name!r}; it has {known}")

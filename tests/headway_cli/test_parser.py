@@ -1,0 +1,80 @@
+import shlex
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+
+from headway.status import STATUSES, USAGE_ERROR, exit_code
+from headway_cli.exit_codes import EXIT_CODES
+from headway_cli.main import main
+from headway_cli.parser import COMMANDS, build_parser
+
+
+def test_help_opens_with_examples_that_parse(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main(["--help"])
+    text = capsys.readouterr().out
+    examples = text[text.index("examples:") : text.index("positional arguments:")]
+    assert text.index("examples:") < text.index("COMMAND\n")
+    lines = examples.replace("\\\n", " ").splitlines()
+    commands = [line.strip() for line in lines if line.startswith("  headway")]
+    assert len(commands) >= 4
+    for command in commands:
+        assert build_parser().parse_args(shlex.split(command)[1:]).command in COMMANDS
+
+
+def test_help_lists_every_exit_code_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+    real = {exit_code(status) for status in STATUSES} | {
+        USAGE_ERROR,
+        exit_code("limit", "seconds"),
+        exit_code("cancelled", terminated=True),
+    }
+    assert set(EXIT_CODES) == real
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    text = capsys.readouterr().out
+    assert all(f"  {code:<4} {meaning}" in text for code, meaning in EXIT_CODES.items())
+
+
+def test_help_imports_neither_langgraph_nor_langchain_nor_pydantic() -> None:
+    program = (
+        "import sys\nfrom headway_cli.main import main\n"
+        "try: main(['run', '--help'])\n"
+        "except SystemExit: pass\n"
+        "print([m for m in sys.modules if m in ('langgraph', 'langchain_core', 'pydantic')])"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert run.stdout.splitlines()[-1] == "[]", run.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_listed_has_a_module(command: str) -> None:
+    assert callable(import_module(f"headway_cli.commands.{command}").run)
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        [],
+        ["fly"],
+        ["run"],
+        ["run", "task", "--json", "--jsonl"],
+        ["resume", "t", "--approve", "--reject", "no"],
+        ["run", "task", "--lim", "tokens=1"],
+    ],
+)
+def test_wrong_use_is_exit_2(argv: list[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(argv)
+
+
+def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main(["--version"])
+    assert capsys.readouterr().out.startswith("headway ")
+
+
+def test_what_was_not_given_is_none_so_that_other_sources_count() -> None:
+    args = build_parser().parse_args(["run", "do it"])
+    assert (args.model, args.network, args.protect, args.limit) == (None, None, None, None)

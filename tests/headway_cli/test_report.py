@@ -1,0 +1,95 @@
+from typing import Any
+
+import pytest
+
+from headway.status import STATUSES
+from headway_cli.report import report
+from headway_cli.terminal import Terminal
+
+PLAIN = Terminal(width=80)
+
+DONE: dict[str, Any] = {
+    "status": "completed",
+    "limit": None,
+    "answer": "The path was wrong.",
+    "verified": True,
+    "thread": "otter",
+    "workspace": "/tmp/shop",
+    "usage": {"model_calls": 5, "tool_calls": 6, "input_tokens": 1200, "output_tokens": 34},
+    "limits": {"model_calls": 8, "tool_calls": 16, "seconds": 300.0, "tokens": None},
+    "files": [
+        {"path": "shop/delivery.py", "kind": "changed"},
+        {"path": "conftest.py", "kind": "added", "runs_by_itself": True},
+    ],
+    "commands": [
+        {"command": "python -m unittest", "exit_code": 1, "before_last_change": True},
+        {"command": "python -m unittest", "exit_code": 0},
+        {"command": "sleep 99", "exit_code": None, "timed_out": True},
+    ],
+    "check": {"passed": True, "command": "python -m unittest", "exit_code": 0},
+}
+
+DONE_TEXT = """\
+The path was wrong.
+
+status     completed, verified by the check: python -m unittest
+files      changed  shop/delivery.py
+           added    conftest.py  (tools run this file by themselves: look at it)
+commands   exit 1   python -m unittest  (before the last change)
+           exit 0   python -m unittest
+           timed out sleep 99
+used       5 of 8 model calls, 6 of 16 tool calls, 0 of 300 seconds, 1,234 tokens
+thread     otter
+workspace  /tmp/shop
+
+-a
++b
+
+look at it headway show otter
+go back    headway undo otter
+go on      headway resume otter "…\""""
+
+
+def test_a_finished_run_is_answer_facts_and_what_to_type() -> None:
+    assert report(DONE, PLAIN, "-a\n+b\n") == DONE_TEXT
+
+
+def test_a_partial_result_is_not_called_an_answer() -> None:
+    outcome = {**DONE, "status": "limit", "limit": "tool_calls", "verified": None, "check": None}
+    text = report(outcome, PLAIN)
+    assert text.startswith("So far, not finished:\nThe path was wrong.")
+    assert "status     stopped at a limit (tool_calls), not verified" in text
+
+
+def test_what_waits_is_shown_with_the_flags_that_answer_it() -> None:
+    waiting = {"description": "edit shop/delivery.py"}
+    text = report({**DONE, "status": "needs_approval", "pending": [waiting]}, PLAIN)
+    assert "waits: edit shop/delivery.py" in text
+    assert 'headway resume otter --approve | --reject "why" | --answer "text"' in text
+
+
+@pytest.mark.parametrize("status", STATUSES)
+def test_every_status_has_words(status: str) -> None:
+    assert report({"status": status}, PLAIN)
+
+
+def test_no_control_code_without_colour_and_hostile_text_stays_text() -> None:
+    hostile = "\x1b[2Jx"
+    outcome = {
+        **DONE,
+        "answer": hostile,
+        "files": [{"path": hostile, "kind": "added"}],
+        "commands": [{"command": hostile, "exit_code": 0}],
+        "check": {"command": hostile},
+        "established": [hostile],
+        "warnings": [hostile],
+        "missing": hostile,
+        "next_step": hostile,
+        "pending": [{"description": hostile}],
+    }
+    assert "\x1b" not in report(outcome, PLAIN, f"+{hostile}")
+
+
+def test_a_long_diff_is_cut_with_its_count() -> None:
+    text = report(DONE, PLAIN, "+x\n" * 250)
+    assert "… 50 more lines of the diff" in text
