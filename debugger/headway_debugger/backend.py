@@ -1,0 +1,196 @@
+"""One graph and its threads, whatever keeps them: a saver at hand or a server behind RemoteGraph.
+
+Everything goes through the Pregel protocol; where the saver's rows can be read, they are.
+All calls block: inside an event loop use `asyncio.to_thread`, which works for async savers too.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from langchain_core.messages import BaseMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.errors import InvalidUpdateError
+from langgraph.types import StateSnapshot
+
+from headway_debugger.normal import messages_in, normal_snapshot
+from headway_debugger.rows import Row, RowReader, corrupted, reader_for
+from headway_tools.errors import HeadwayError
+
+HISTORY_LIMIT = 10_000
+"""Checkpoints read at most through `get_state_history`, which has no cheap count."""
+
+
+class Graph(Protocol):
+    """The part of the Pregel protocol that time travel needs."""
+
+    def get_state(self, config: RunnableConfig, *, subgraphs: bool = False) -> StateSnapshot: ...
+
+    def get_state_history(
+        self, config: RunnableConfig, *, limit: int | None = None
+    ) -> Iterator[StateSnapshot]: ...
+
+    def update_state(
+        self, config: RunnableConfig, values: Any, as_node: str | None = None
+    ) -> RunnableConfig: ...
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None) -> Any: ...
+
+
+class Backend:
+    """Threads of `graph`.
+
+    `graph` is any compiled graph with a checkpointer, or a RemoteGraph. `check` is called with
+    every state's metadata and values and raises `HeadwayError` for what this version cannot
+    read (a newer schema). `messages_key` names the channel that holds the messages.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        *,
+        check: Callable[[Mapping[str, Any]], None] | None = None,
+        messages_key: str = "messages",
+        history_limit: int = HISTORY_LIMIT,
+    ) -> None:
+        saver = getattr(graph, "checkpointer", None)
+        self.graph = graph
+        self.saver: BaseCheckpointSaver[Any] | None = (
+            saver if isinstance(saver, BaseCheckpointSaver) else None
+        )
+        self.local = hasattr(graph, "channels")
+        self.messages_key = messages_key
+        self.history_limit = history_limit
+        self._check = check
+        self._reader: RowReader | None = reader_for(saver)
+        if self.local and self.saver is None:
+            raise HeadwayError("this graph keeps no threads: compile it with a checkpointer")
+
+    def rows(self, thread_id: str) -> list[Row]:
+        """All checkpoints of a thread, oldest first, without their state.
+
+        `HeadwayError`: no such thread, or a damaged row.
+        """
+        with _storage(thread_id):
+            if self._reader is not None:
+                rows = self._reader.rows(thread_id)
+            else:
+                config = address(thread_id)
+                history = self.graph.get_state_history(config, limit=self.history_limit)
+                rows = sorted((_row_of(s) for s in history), key=lambda row: row.id)
+        if not rows:
+            raise HeadwayError(f"no thread {thread_id}: `headway threads` lists them")
+        return rows
+
+    def snapshot(
+        self, thread_id: str, checkpoint_id: str, *, subgraphs: bool = False
+    ) -> StateSnapshot:
+        """The state at a checkpoint: message objects everywhere, `next`, tasks, interrupts.
+
+        `HeadwayError`: no such checkpoint, damaged, or written by a newer version.
+        """
+        with _storage(thread_id, checkpoint_id):
+            config = address(thread_id, checkpoint_id)
+            snapshot = self.graph.get_state(config, subgraphs=subgraphs)
+            snapshot = normal_snapshot(snapshot)
+        if snapshot.created_at is None:
+            raise HeadwayError(f"thread {thread_id} has no checkpoint {checkpoint_id}")
+        if self._check is not None:
+            self._check(snapshot.values)
+        return snapshot
+
+    def produced(self, thread_id: str, ids: Iterable[str]) -> dict[str, list[BaseMessage]]:
+        """The messages that tasks wrote while they ran from each checkpoint of `ids`."""
+        with _storage(thread_id):
+            if self._reader is not None:
+                stored = self._reader.writes(thread_id, ids, self.messages_key)
+                return {i: messages_in(values) for i, values in stored.items()}
+            found = {i: self.graph.get_state(address(thread_id, i)).tasks for i in ids}
+        return {
+            i: messages_in([_result(task.result, self.messages_key) for task in tasks])
+            for i, tasks in found.items()
+        }
+
+    def update(
+        self,
+        thread_id: str,
+        checkpoint_id: str,
+        values: Any,
+        as_node: str | None,
+        note: Mapping[str, str] | None = None,
+    ) -> str:
+        """Write one checkpoint on top of another; its id.
+
+        `note` is kept in the new checkpoint's metadata, where the saver keeps it.
+        """
+        config = address(thread_id, checkpoint_id)
+        if note:
+            config["metadata"] = dict(note)
+        with _storage(thread_id, checkpoint_id):
+            try:
+                written = self.graph.update_state(config, values, as_node=as_node)
+            except InvalidUpdateError as error:
+                raise HeadwayError(
+                    f"thread {thread_id}: the edit does not fit the graph: {error}"
+                ) from error
+        return checkpoint_of(written)
+
+    def require_saver(self, verb: str) -> BaseCheckpointSaver[Any]:
+        """The saver, for verbs that a server does not offer."""
+        if self.saver is None:
+            raise HeadwayError(f"{verb} needs the checkpointer itself: use the server's own API")
+        return self.saver
+
+
+def address(thread_id: str, checkpoint_id: str | None = None) -> RunnableConfig:
+    """The config that names a thread, or one checkpoint of it."""
+    configurable: dict[str, Any] = {"thread_id": thread_id, "checkpoint_ns": ""}
+    if checkpoint_id is not None:
+        configurable["checkpoint_id"] = checkpoint_id
+    return {"configurable": configurable}
+
+
+def checkpoint_of(config: RunnableConfig) -> str:
+    """The checkpoint id in a config that a graph returned."""
+    return str(config["configurable"]["checkpoint_id"])
+
+
+@contextmanager
+def _storage(thread_id: str, checkpoint_id: str = "") -> Iterator[None]:
+    """Turn what stores and servers raise into one line."""
+    try:
+        yield
+    except HeadwayError:
+        raise
+    except Exception as error:  # savers, drivers, decoders and servers raise anything
+        if _not_found(error):
+            raise HeadwayError(f"no thread {thread_id}: `headway threads` lists them") from error
+        raise corrupted(thread_id, checkpoint_id or "?", error) from error
+
+
+def _not_found(error: Exception) -> bool:
+    status = getattr(error, "status_code", None)
+    return status in (400, 404, 422) or "NoneType" in str(error) and isinstance(error, TypeError)
+
+
+def _result(result: Any, key: str) -> Any:
+    return result.get(key, []) if isinstance(result, dict) else []
+
+
+def _row_of(snapshot: StateSnapshot) -> Row:
+    metadata: Mapping[str, Any] = snapshot.metadata or {}
+    marks = {"interrupt"} if snapshot.interrupts else set()
+    if any(task.error for task in snapshot.tasks):
+        marks.add("error")
+    parent = snapshot.parent_config
+    return Row(
+        id=checkpoint_of(snapshot.config),
+        parent=checkpoint_of(parent) if parent else None,
+        step=int(metadata.get("step", -1)),
+        source=str(metadata.get("source", "loop")),
+        ran=tuple(dict.fromkeys(task.name for task in snapshot.tasks)),
+        marks=frozenset(marks),
+        next=tuple(snapshot.next),
+        metadata=metadata,
+    )

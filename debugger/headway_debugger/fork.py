@@ -1,0 +1,123 @@
+"""Forks: a new branch from any checkpoint, the original left as it is.
+
+A fork is first a copy *beside* its original (`__copy__`), then, with edits, an update on that
+copy. So nothing is ever written to the original's rows: LangGraph would store an edit of a tip
+as results of the tip itself. A question is asked again, an answered one as well: only a copy
+has no old answers, while `Command(resume=…)` at an answered checkpoint runs the old decision.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.types import Command, StateSnapshot
+
+from headway_debugger.backend import Backend, address
+from headway_debugger.tree import ThreadTree, TreeNode
+from headway_tools.errors import HeadwayError
+
+COPY = "__copy__"
+START = "__start__"
+
+
+@dataclass(frozen=True)
+class Edit:
+    """Values for the graph's channels, written as if `as_node` had just run.
+
+    `as_node=None`: the node that made the checkpoint, so that the same node follows unless
+    the edit itself decides otherwise (an answer whose calls are gone goes elsewhere).
+    """
+
+    values: Mapping[str, Any] = field(default_factory=dict)
+    as_node: str | None = None
+
+
+@dataclass(frozen=True)
+class Fork:
+    """A new branch: its first checkpoint (the copy), its head, and what runs next from there."""
+
+    start: str
+    head: str
+    next: tuple[str, ...]
+
+
+def fork(backend: Backend, thread_id: str, node: TreeNode, edit: Edit | None = None) -> Fork:
+    """Copy `node` as a new branch of its thread and write `edit` on it.
+
+    Works from every checkpoint: start, end, mid-batch, before a question answered or not.
+    Tasks of an unfinished step run again on the branch. Continue with
+    `graph.invoke(None, address(thread_id, fork.head))`.
+    `HeadwayError`: the edit does not fit, or the graph needs `as_node` to know how to go on.
+    """
+    before = backend.snapshot(thread_id, node.id)
+    as_node = _writer(node, tuple(before.next), edit) if edit else ""
+    start = backend.update(thread_id, node.id, None, COPY)
+    if edit is None:
+        return Fork(start, start, tuple(before.next))
+    values = dict(edit.values)
+    if tuple(before.next) == (START,):
+        values = {**_input(before), **values}
+    note = {"hw_as_node": as_node, "hw_fork": node.id}
+    head = backend.update(thread_id, start, values, as_node, note)
+    after = tuple(backend.snapshot(thread_id, head).next)
+    if not after and before.next and edit.as_node is None and not _has_edges(backend, as_node):
+        head, after = _go_on(backend, thread_id, head, as_node, tuple(before.next))
+    return Fork(start, head, after)
+
+
+def continue_from(tree: ThreadTree, branch: str) -> RunnableConfig:
+    """The config with which a graph goes on at the end of a branch.
+
+    Input, `None` and `Command(resume=…)` belong at a tip: it has no child, so no answer was
+    acted on there, and a new child cannot mix with an older one.
+    `HeadwayError`: no such branch.
+    """
+    if branch not in tree.branches:
+        names = ", ".join(tree.branches)
+        raise HeadwayError(f"thread {tree.thread_id} has no branch {branch}: it has {names}")
+    return address(tree.thread_id, tree.branches[branch].tip.id)
+
+
+def _input(before: StateSnapshot) -> dict[str, Any]:
+    """What a run was started with, at its very first checkpoint, before it is in the state."""
+    results = [task.result for task in before.tasks if task.name == START]
+    return dict(results[0]) if results and isinstance(results[0], dict) else {}
+
+
+def _writer(node: TreeNode, following: tuple[str, ...], edit: Edit) -> str:
+    """The node to write an edit for."""
+    if edit.as_node is not None:
+        return edit.as_node
+    if following == (START,):
+        return START
+    if len(node.writers) == 1:
+        return node.writers[0]
+    raise HeadwayError(
+        f"step {node.name} was made by {', '.join(node.writers) or 'an edit'}: "
+        "say for which node the edit counts (as_node)"
+    )
+
+
+def _has_edges(backend: Backend, node: str) -> bool:
+    """Whether edges decide what follows `node`; without any, its own `Command` did."""
+    builder = getattr(backend.graph, "builder", None)
+    if builder is None:
+        return False
+    edges = {start for start, _ in builder.edges}
+    joined = {start for starts, _ in builder.waiting_edges for start in starts}
+    return node in edges or node in joined or bool(builder.branches.get(node))
+
+
+def _go_on(
+    backend: Backend, thread_id: str, head: str, as_node: str, following: tuple[str, ...]
+) -> tuple[str, tuple[str, ...]]:
+    """Name the next nodes again where only the node's own `Command(goto=…)` knew them."""
+    if not backend.local:
+        raise HeadwayError(
+            f"after the edit nothing would run: {as_node} decides by itself what follows; "
+            "name a node with an edge to what shall run (as_node)"
+        )
+    note = {"hw_as_node": as_node}
+    head = backend.update(thread_id, head, Command(goto=list(following)), as_node, note)
+    return head, tuple(backend.snapshot(thread_id, head).next)

@@ -1,0 +1,104 @@
+"""Names of branches and which one is current, as kept by the caller.
+
+LangGraph's head of a thread is whatever was written last, so after a fork it is the fork. A
+branch is known by its first checkpoint; its tip follows from the tree and can never be stale.
+"""
+
+import json
+import os
+import re
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Protocol
+
+from headway_debugger.tree import MAIN, ThreadTree
+from headway_tools.errors import HeadwayError
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Heads:
+    """Branches by name: the id of each one's first checkpoint. Names of removed ones stay taken."""
+
+    current: str = MAIN
+    starts: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Names by first checkpoint, as `build_tree` wants them."""
+        return {start: name for name, start in self.starts.items()}
+
+    def named(self, name: str, start: str) -> "Heads":
+        """With a branch called `name`; `HeadwayError`: no proper name, or taken."""
+        if not _NAME.fullmatch(name):
+            raise HeadwayError(f"{name!r} is no branch name: a letter, then letters, digits, - _")
+        if self.starts.get(name, start) != start:
+            raise HeadwayError(f"branch {name} exists: choose another name")
+        kept = {other: first for other, first in self.starts.items() if first != start}
+        return replace(self, starts={**kept, name: start})
+
+    def keeping(self, tree: ThreadTree) -> "Heads":
+        """With the names of all branches of `tree`, so that they stay as shown."""
+        shown = {name: branch.start.id for name, branch in tree.branches.items()}
+        return replace(self, starts={**self.starts, **shown})
+
+    def on(self, branch: str) -> "Heads":
+        """With `branch` as the current one."""
+        return replace(self, current=branch)
+
+
+class HeadStore(Protocol):
+    """Where a caller keeps the heads of one thread."""
+
+    def load(self) -> Heads: ...
+
+    def save(self, heads: Heads) -> None: ...
+
+
+@dataclass(frozen=True)
+class HeadFile:
+    """Heads as a JSON file, replaced atomically, mode 0600."""
+
+    path: Path
+
+    def load(self) -> Heads:
+        """The stored heads, empty where there are none; `HeadwayError`: damaged or newer."""
+        try:
+            stored = json.loads(self.path.read_text("utf-8"))
+        except FileNotFoundError:
+            return Heads()
+        except (OSError, ValueError) as error:
+            raise HeadwayError(f"cannot read branch names from {self.path}: {error}") from error
+        return _parsed(stored, self.path)
+
+    def save(self, heads: Heads) -> None:
+        text = json.dumps(
+            {"version": _VERSION, "current": heads.current, "branches": dict(heads.starts)}
+        )
+        try:
+            handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=".heads-")
+            try:
+                with os.fdopen(handle, "w", encoding="utf-8") as file:
+                    file.write(text)
+                    file.flush()
+                    os.fsync(file.fileno())
+                Path(name).replace(self.path)
+            except BaseException:
+                Path(name).unlink(missing_ok=True)
+                raise
+        except OSError as error:
+            raise HeadwayError(f"cannot write {self.path}: {error.strerror}") from error
+
+
+def _parsed(stored: object, path: Path) -> Heads:
+    if isinstance(stored, dict) and isinstance(stored.get("version"), int):
+        if stored["version"] > _VERSION:
+            raise HeadwayError(f"{path} was written by a newer headway: update headway")
+        current, starts = stored.get("current"), stored.get("branches")
+        if isinstance(current, str) and isinstance(starts, dict):
+            return Heads(current, {str(name): str(start) for name, start in starts.items()})
+    raise HeadwayError(f"{path} holds no branch names: remove it, they are counted anew")
