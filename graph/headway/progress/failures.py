@@ -1,0 +1,136 @@
+"""How a call failed: one class for all spellings of an error, and the states that only wait."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from headway.progress.facts import CallFact
+from headway.progress.text import strip_echo, words
+
+_EXCEPTION = re.compile(r"^(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Warning|Interrupt)\b")
+_TRACEBACK = "Traceback (most recent call last)"
+_ERROR_LINE = re.compile(
+    r"(?i)\b(?:errors?|exceptions?|failed|failures?|fatal|panic(?:ked)?|no such|not found|"
+    r"cannot|can't|could not|couldn't|denied|unable to|invalid|illegal|malformed|undefined|"
+    r"unexpected|unknown|unrecognized|refused|rejected|missing|"
+    r"not (?:allowed|permitted|supported|available|recognized)|"
+    r"does not exist|doesn't exist|timed out|timeout|please retry|segmentation fault)\b"
+)
+_TRANSIENT = re.compile(
+    r"(?i)\b(?:429|50[0234])\b|rate.?limit|too many requests|service unavailable|bad gateway|"
+    r"gateway time-?out|temporarily unavailable|connection (?:refused|reset)|overloaded|"
+    r"try again later|temporary failure in name resolution"
+)
+_WAITING = re.compile(
+    r"(?i)\b(?:queued|pending|running|in progress|in_progress|not ready|waiting|starting|"
+    r"provisioning|building|processing|not (?:yet )?(?:finished|done|complete))\b"
+)
+_SLEEP = re.compile(r"^\s*(?:sleep|wait)\b")
+_NOTHING = re.compile(
+    r"(?i)^\W*(?:$|no (?:matches|results?|rows|files|hits|entries|records|items)\b|nothing\b|"
+    r"0 (?:matches|results|rows|hits)\b|empty set|none\W*$|null\W*$|could not find|not found)"
+)
+_MASKS: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"\"[^\"\n]*\"|'[^'\n]*'|`[^`\n]*`|‘[^’\n]*’|“[^”\n]*”"), "<q>"),
+    (re.compile(r"(?<![\w.])(?:[A-Za-z]:)?[/\\][\w.+\-/\\]+"), "<path>"),
+    (re.compile(r"\d+(?:[.,]\d+)*"), "<n>"),
+    (re.compile(r"\s+"), " "),
+)
+_TOKEN = re.compile(r"[A-Za-z_][\w-]{2,}")
+
+
+@dataclass(frozen=True)
+class Result:
+    """An observation, opened: the text to compare, whether it failed and in which class."""
+
+    text: str
+    failure: str | None = None
+    transient: bool = False
+    waiting: bool = False
+    nothing: bool = False
+
+
+def read_result(call: CallFact) -> Result:
+    """Open `call.observation`: what it says, how it failed, whether it only waits."""
+    text, failed = _open(call.observation)
+    failed = failed or call.status == "error"
+    failure = _failure(call, text, failed)
+    short = len(text) <= 400
+    return Result(
+        text=text,
+        failure=failure,
+        transient=failure is not None and bool(_TRANSIENT.search(text[:600])),
+        waiting=call.kind == "poll" or _sleeps(call) or (short and bool(_WAITING.search(text))),
+        nothing=len(text) <= 200 and bool(_NOTHING.match(text)),
+    )
+
+
+def _sleeps(call: CallFact) -> bool:
+    return any(
+        _SLEEP.match(text) is not None
+        for text in (call.name, str(call.args.get("cmd") or call.args.get("command") or ""))
+    )
+
+
+def _open(observation: str) -> tuple[str, bool]:
+    """The text of an observation and whether it says by its form that the call failed."""
+    if not observation.lstrip().startswith("{"):
+        return observation, False
+    try:
+        data = json.loads(observation)
+    except ValueError:
+        return observation, False
+    if not isinstance(data, dict) or not data.keys() & {"ok", "exit_code", "stdout", "error"}:
+        return observation, False
+    exit_code = data.get("exit_code")
+    failed = data.get("ok") is False or (isinstance(exit_code, int) and exit_code != 0)
+    parts = [str(data[key]) for key in ("stdout", "stderr", "output", "content") if data.get(key)]
+    error = data.get("error")
+    if error:
+        parts.insert(0, f"error {error}: {data.get('message', '')}")
+    elif not parts:
+        return observation, failed
+    if isinstance(exit_code, int) and exit_code != 0:
+        parts.append(f"exit code {exit_code}")
+    return "\n".join(parts), failed
+
+
+def _failure(call: CallFact, text: str, failed: bool) -> str | None:
+    if call.problem:
+        return f"problem {call.problem}"
+    line: str | None
+    if failed:
+        line = _error_line(text) or next((x for x in text.splitlines() if x.strip()), "")
+        return error_class(line, call.args) or "failed"
+    if call.kind == "write":
+        return None
+    line = _error_line(text)
+    return error_class(line, call.args) if line else None
+
+
+def _error_line(text: str) -> str | None:
+    lines = text.splitlines()
+    if len(lines) > 40:
+        lines = lines[:15] + lines[-25:]
+    if _TRACEBACK in text:
+        for line in reversed(lines):
+            if _EXCEPTION.match(line.strip("│ ")):
+                return line.strip("│ ")
+    for line in lines:
+        if line and _ERROR_LINE.search(line[:300]):
+            return line[:400]
+    return None
+
+
+def error_class(line: str, args: Mapping[str, Any]) -> str:
+    """The error with its names, numbers, paths and echoed arguments masked, lower case."""
+    line = strip_echo(line[:400], args)
+    for pattern, put in _MASKS:
+        line = pattern.sub(put, line)
+    echoed = words(args)
+    line = _TOKEN.sub(
+        lambda match: "<arg>" if match.group().lower() in echoed else match.group(), line
+    )
+    return line.strip().lower()[:160]

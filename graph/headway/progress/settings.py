@@ -1,0 +1,101 @@
+"""Thresholds of the detector. A round adds points by what it shows, news takes points away."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Preset = Literal["default", "strict", "off"]
+
+
+class Flat(BaseModel):
+    """How many evaluations without a new minimum of the counter: to tell, and to stop."""
+
+    model_config = ConfigDict(frozen=True)
+
+    tell: int = Field(ge=1)
+    stop: int = Field(ge=1)
+
+
+class ProgressSettings(BaseModel):
+    """All knobs. The score starts at 0; every round adds the points of its strongest signal.
+
+    Points are for the whole round: a round with one new, useful result never scores.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    enabled: bool = True
+    tell: float = Field(default=2.0, gt=0)
+    """Score at which the model is told."""
+    stop: float = Field(default=3.0, gt=0)
+    """Score at which the run ends, once the model was told and the evidence went on."""
+
+    repeat: float = 1.0
+    """The same call brought the same result, and nothing changed in between."""
+    repeat_growth: float = 0.25
+    """Added for every earlier repeat of that same pair: distractors in between do not hide it."""
+    repeat_after_change: float = 0.5
+    """The same call brought the same unfailing result although the workspace changed."""
+    same_failure_after_change: float = 1.0
+    """The same call failed in the same way although the workspace changed."""
+    same_error: float = 0.7
+    """Another call failed with an error class seen before."""
+    same_result: float = 0.5
+    """Another call brought a result seen before."""
+    empty_elsewhere: float = 0.15
+    """Nothing found, at a place not searched before."""
+    poll: float = 0.2
+    """A waiting call, or a result that says "still running", came back unchanged."""
+    transient: float = 0.3
+    """An outage (429, 5xx, refused connection) came back."""
+    storm: float = 1.0
+    """Nothing could run: unknown tools or malformed calls, again."""
+    monologue: float = 1.0
+    """A reply without any call, again."""
+    duplicates: float = 0.4
+    """Each further equal call inside one message."""
+    news: float = 0.5
+    """Taken off the score by a round that brought something new."""
+
+    flat_declared: Flat = Flat(tell=1, stop=2)
+    """For a counter that the caller or the tool declares: evaluations without a new minimum."""
+    flat_same: Flat = Flat(tell=2, stop=3)
+    """For an inferred counter when every evaluation fails in the same way."""
+    flat_other: Flat = Flat(tell=3, stop=5)
+    """For an inferred counter when the failures differ."""
+    flat_unchanged: Flat = Flat(tell=5, stop=7)
+    """For an inferred counter when nobody knows whether anything changed in between."""
+
+    masks: tuple[tuple[str, str], ...] = ()
+    """Further noise: (regular expression, placeholder), applied before results are compared."""
+    counters: tuple[str, ...] = ()
+    """Further counters: regular expressions with one group `count`, lower is better."""
+
+    @model_validator(mode="after")
+    def _stop_comes_after_tell(self) -> "ProgressSettings":
+        if self.stop < self.tell:
+            raise ValueError("stop must not be below tell: the model is told before it is stopped")
+        return self
+
+    @classmethod
+    def preset(cls, name: Preset) -> "ProgressSettings":
+        """`default`; `strict`: any one signal suffices; `off`: never a word."""
+        if name == "off":
+            return cls(enabled=False)
+        if name == "strict":
+            one = Flat(tell=1, stop=2)
+            return cls(
+                tell=1.0,
+                stop=2.0,
+                repeat_after_change=1.0,
+                same_error=1.0,
+                same_result=1.0,
+                empty_elsewhere=1.0,
+                poll=1.0,
+                transient=1.0,
+                duplicates=1.0,
+                flat_same=one,
+                flat_other=one,
+                flat_unchanged=one,
+            )
+        return cls()

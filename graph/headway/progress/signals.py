@@ -1,0 +1,113 @@
+"""What one round shows: each call's strongest signal, and the round's from its calls."""
+
+from dataclasses import dataclass
+
+from headway.progress.facts import CallFact, Round
+from headway.progress.failures import Result, read_result
+from headway.progress.memory import Memory
+from headway.progress.settings import ProgressSettings
+from headway.progress.text import canonical_call, digest, mask_noise, strip_echo, window
+from headway.progress.topic import reworded, sketch
+
+_GROWN = 4
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A call as the memory knows it."""
+
+    fact: CallFact
+    call: str
+    result: str
+    error: str
+    opened: Result
+
+
+@dataclass(frozen=True)
+class Signal:
+    """Points of a round: above zero it looks stuck, below it brought news."""
+
+    rule: str
+    points: float
+    times: int = 1
+    seen: Seen | None = None
+
+
+def look(fact: CallFact, settings: ProgressSettings) -> Seen:
+    """Canonical call, masked result and error class of one call, as digests."""
+    opened = read_result(fact)
+    ends, middle = window(opened.text)
+    masked = mask_noise(strip_echo(ends, fact.args), settings.masks).strip()
+    return Seen(
+        fact=fact,
+        call=digest(canonical_call(fact.name, fact.args, exact=fact.kind == "write")),
+        result=digest(" ".join(masked.split()) + middle),
+        error=digest(opened.failure) if opened.failure else "",
+        opened=opened,
+    )
+
+
+def changes(round_: Round) -> bool:
+    """Whether the round changed the workspace; where nobody knows, a successful write did."""
+    if round_.changed is not None:
+        return round_.changed
+    return any(call.kind == "write" and call.status == "success" for call in round_.calls)
+
+
+def weigh(memory: Memory, round_: Round, calls: list[Seen], settings: ProgressSettings) -> Signal:
+    """The signal of a whole round: one new, useful result outweighs its repeated neighbours."""
+    if not round_.calls:
+        points = settings.monologue if memory.bare else 0.0
+        return Signal("monologue", points, memory.bare + 1)
+    distinct = {(seen.call, seen.result): seen for seen in calls}
+    signals = [_weigh_call(memory, seen, round_, settings) for seen in distinct.values()]
+    weakest = min(signals, key=lambda signal: signal.points)
+    extra = len(calls) - len(distinct)
+    if extra and not all(seen.opened.waiting for seen in calls):
+        points = max(weakest.points, 0.0) + extra * settings.duplicates
+        most = max(calls, key=lambda seen: sum(seen.call == other.call for other in calls))
+        return Signal("duplicates", points, extra + 1, most)
+    return weakest
+
+
+def _weigh_call(memory: Memory, seen: Seen, round_: Round, settings: ProgressSettings) -> Signal:
+    if seen.fact.problem:
+        points = settings.storm if memory.stormy else 0.0
+        return Signal("storm", points, memory.stormy + 1, seen)
+    pair = memory.pair(seen.call, seen.result)
+    if pair is not None:
+        beside = len(round_.calls) > 1 and seen.fact.kind != "write" and changes(round_)
+        changed = beside or pair.epoch != memory.epoch
+        rule, points = _repeated(memory, seen, pair.count, changed, settings)
+        return Signal(rule, points, pair.count + 1, seen)
+    if seen.error:
+        times = memory.error_count(seen.error)
+        points = settings.transient if seen.opened.transient else settings.same_error
+        return Signal("same_error", points if times else 0.0, times + 1, seen)
+    return _fresh(memory, seen, round_, settings)
+
+
+def _repeated(
+    memory: Memory, seen: Seen, count: int, changed: bool, settings: ProgressSettings
+) -> tuple[str, float]:
+    if seen.opened.transient:
+        return "outage", settings.transient
+    if seen.opened.waiting:
+        return "poll", settings.poll
+    if changed:
+        same = settings.same_failure_after_change if seen.error else settings.repeat_after_change
+        return "repeat", same
+    rule = "repeat" if memory.pairs[-1].call == seen.call else "cycle"
+    return rule, settings.repeat + settings.repeat_growth * min(count - 1, _GROWN)
+
+
+def _fresh(memory: Memory, seen: Seen, round_: Round, settings: ProgressSettings) -> Signal:
+    if seen.fact.kind == "write" and round_.changed is not False:
+        return Signal("write", 0.0, seen=seen)
+    if not memory.result_seen(seen.result):
+        return Signal("news", -settings.news, seen=seen)
+    if seen.opened.waiting:
+        return Signal("poll", settings.poll, 2, seen)
+    again = reworded(memory.topic, sketch(seen.fact.args))
+    points = settings.same_result if again or not seen.opened.nothing else settings.empty_elsewhere
+    return Signal("same_result", points, 2, seen)

@@ -1,0 +1,146 @@
+"""Canonical calls, masked results, stripped echoes: when two spellings mean the same.
+
+Masked is what changes by itself (times, ids, durations, temporary paths); percentages and counts
+stay, because they are progress. All functions are pure and bounded by `WINDOW`.
+"""
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+WINDOW = 2000
+"""Characters masked at each end of a long result; what lies between is compared as it is."""
+
+_NOISE: tuple[tuple[str, str], ...] = (
+    (r"\x1b\[[0-9;?]*[A-Za-z]", ""),
+    (r"\b\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?)?( ?(Z|UTC|[+-]\d\d:?\d\d))?\b", "<time>"),
+    (
+        r"\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun),? ([A-Z][a-z]{2} +\d{1,2}|\d{1,2} [A-Z][a-z]{2})\b",
+        "<time>",
+    ),
+    (
+        r"\b(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +\d{1,2} +(\d\d:\d\d|\d{4})\b",
+        "<time>",
+    ),
+    (r"(?<![\d:])\d{1,2}:\d\d:\d\d([.,]\d+)?( ?(AM|PM))?(?![\d:])", "<time>"),
+    (r"\b1[0-9]{9}([0-9]{3}|\.\d+)?\b", "<time>"),
+    (r"\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b", "<id>"),
+    (r"\b0x[0-9a-fA-F]{4,}\b", "<address>"),
+    (r"(/private)?(/var/folders|/var/tmp|/tmp|/dev/shm)(/[\w.+-]+)+", "<tmp>"),
+    (r"(?i)\bpytest-of-\w+/pytest-\d+", "<tmp>"),
+    (r"(?i)\b(pid|process|thread|port|tid)([ =:#]+)\d+\b", r"\1\2<id>"),
+    (
+        r"(?i)\b((?:request|trace|span|session|run|correlation|message|event|container)"
+        r"[-_ ]?id)([\"' ]*[=: ]+[\"']?)[\w.-]*\d[\w.-]*",
+        r"\1\2<id>",
+    ),
+    (r"(?<=[A-Za-z])\[\d{2,}\]:", "[<id>]:"),
+    (
+        r"(?i)(?<![\w.])\d+(\.\d+)? ?"
+        r"(ns|us|µs|ms|s|secs?|seconds?|milliseconds?|m ?\d+(\.\d+)?s|mins?|minutes?)(?!\w)",
+        "<duration>",
+    ),
+    (r"(?i)(?<![\w.])\d+(\.\d+)? ?[KMGT]?i?B/s(?!\w)", "<rate>"),
+)
+_PLACEHOLDER_RUN = re.compile(r"<(time|duration)>([ ,T]*<\1>)+")
+
+
+@lru_cache(maxsize=64)
+def _compiled(extra: tuple[tuple[str, str], ...]) -> tuple[tuple[re.Pattern[str], str], ...]:
+    return tuple((re.compile(pattern), put) for pattern, put in (*_NOISE, *extra))
+
+
+def mask_noise(text: str, extra: tuple[tuple[str, str], ...] = ()) -> str:
+    """`text` without what changes by itself; masking twice is masking once."""
+    if any(character.isdigit() for character in text[: WINDOW * 3]) or extra or "\x1b" in text:
+        for pattern, put in _compiled(extra):
+            text = pattern.sub(put, text)
+        text = _PLACEHOLDER_RUN.sub(r"<\1>", text)
+    return text
+
+
+def window(text: str) -> tuple[str, str]:
+    """The part worth masking (both ends) and the rest, which is compared as it is."""
+    if len(text) <= 2 * WINDOW:
+        return text, ""
+    return text[:WINDOW] + "\n" + text[-WINDOW:], text[WINDOW:-WINDOW]
+
+
+def digest(text: str) -> str:
+    """Four characters that stand for `text` (24 bits: enough for a memory of some dozens)."""
+    raw = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=3).digest()
+    return base64.b64encode(raw, b"-_").decode("ascii")
+
+
+_QUOTES = re.compile(r"[\"'`]")
+_DOT_SLASH = re.compile(r"(?:(?<=\s)|^)\./(?=[\w.])")
+_SHELL_TAIL = re.compile(r"(\s+#[^\n]*|\s*2>&1|\s*;|\s+\|\|\s*true)+\s*$")
+_SHELL_ARGS = ("cmd", "command", "bash", "script", "input")
+_EMPTY: tuple[object, ...] = (None, "", ".", "./", [], {}, False)
+
+
+def canonical_call(name: str, args: Mapping[str, Any], exact: bool = False) -> str:
+    """One spelling per call: key order, spacing, quotes and defaults do not matter.
+
+    `exact` (for calls that write) keeps quotes and inner spacing: there they are the work itself.
+    """
+    kept = {
+        str(key): _canonical_value(str(key), value, exact)
+        for key, value in args.items()
+        if not any(value is empty or value == empty for empty in _EMPTY)
+        or value == 0
+        and value is not False
+    }
+    return name.strip().lower() + json.dumps(kept, sort_keys=True, ensure_ascii=False, default=str)
+
+
+def _canonical_value(key: str, value: object, exact: bool) -> object:
+    if isinstance(value, Mapping):
+        return {str(k): _canonical_value(str(k), v, exact) for k, v in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return [_canonical_value(key, item, exact) for item in value]
+    if isinstance(value, bool) or value is None:
+        return str(value)
+    if isinstance(value, int | float):
+        return f"{value:g}" if abs(value) < 1e6 else str(value)
+    text = str(value).strip()
+    if exact or "\n" in text:
+        return text
+    if key in _SHELL_ARGS:
+        text = _SHELL_TAIL.sub("", text)
+    text = _DOT_SLASH.sub("", _QUOTES.sub("", text))
+    return " ".join(text.split()).rstrip("/") or "/"
+
+
+def strip_echo(text: str, args: Mapping[str, Any]) -> str:
+    """`text` without the arguments it repeats: a paraphrased call must not look new by its echo."""
+    values = sorted(_strings(args), key=len, reverse=True)[:8]
+    for value in values:
+        if 3 <= len(value) <= 1000 and value in text:
+            text = text.replace(value, "<arg>")
+    return text
+
+
+def _strings(value: object) -> list[str]:
+    if isinstance(value, str):
+        return [value.strip()]
+    if isinstance(value, Mapping):
+        return [text for item in value.values() for text in _strings(item)]
+    if isinstance(value, list | tuple):
+        return [text for item in value for text in _strings(item)]
+    return []
+
+
+_WORD = re.compile(r"[A-Za-z_][\w-]{2,}")
+
+
+def words(args: Mapping[str, Any]) -> set[str]:
+    """The words of all string arguments (lower case, from the first 2,000 characters of each)."""
+    found: set[str] = set()
+    for text in _strings(args)[:8]:
+        found.update(word.lower() for word in _WORD.findall(text[:2000]))
+    return found
