@@ -1,0 +1,181 @@
+"""The folder that the agent works on, and what in it is protected or hidden.
+
+Tools hand in the path that the model gave and get a `Place`: found beneath the folder's handle,
+checked under the given name and under the name that links lead to. Errors of the file system
+become `ToolFailure`s here.
+"""
+
+import os
+import pwd
+from collections.abc import Iterator, MutableMapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from errno import EACCES, ELOOP, ENAMETOOLONG, EPERM, EROFS
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from headway_tools.beneath import OutsideRootError, Place, resolve
+from headway_tools.errors import FailureCode, HeadwayError, ToolFailure
+from headway_tools.nearest import nearest_paths
+from headway_tools.patterns import covers, escape, is_glob
+from headway_tools.text import unescape_bytes
+
+ALWAYS_PROTECTED: Final = ("**/.git",)
+"""The user's own git runs and obeys what is in there: hooks, aliases, filters, a moved gitdir."""
+
+_MAX_PATH = 4096
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """A folder under the name that the model uses, and where it really is."""
+
+    path: Path
+    """Absolute name in history and results."""
+    root: Path
+    """The real folder; differs from `path` on a fork's branch or a copy."""
+    protect: tuple[str, ...] = ()
+    """Files, folders and globs from the workspace's top that no tool changes."""
+    hide: tuple[str, ...] = ()
+    """Globs, by name at any depth or by path, that no tool reads."""
+    reads: MutableMapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    """Digest of each file as the model last saw it; any mapping that outlives this object does."""
+
+    def locate(self, given: str) -> str:
+        """`given` as a posix path from the workspace's top; absolute ones must lie below it."""
+        if "\0" in given or not given.strip() or len(given) > _MAX_PATH:
+            raise ToolFailure(
+                "invalid_arguments",
+                "the path is empty, longer than 4096 characters, or holds a NUL",
+                "send a path from the workspace's top",
+            )
+        path = unescape_bytes(given)
+        if not path.startswith("/"):
+            return path
+        for prefix in self._names():
+            if path == prefix or path.startswith(prefix.rstrip("/") + "/"):
+                return path[len(prefix) :].lstrip("/") or "."
+        raise self._outside(given)
+
+    @contextmanager
+    def place(
+        self, given: str, *, writing: bool = False, make_parents: bool = False
+    ) -> Iterator[Place]:
+        """Where `given` leads; `ToolFailure` if that is outside, hidden or, to write, protected."""
+        relative = self.locate(given)
+        self._check(relative, writing)
+        make = partial(self._check, writing=writing) if make_parents else None
+        with (
+            self._failures(given),
+            self._open_root() as root,
+            resolve(root, relative, aliases=self._names(), make_parents=make) as place,
+        ):
+            self._check(place.path, writing)
+            yield place
+
+    def is_protected(self, relative: str) -> bool:
+        """Whether tools refuse to change it; the target of a protected link counts."""
+        return covers((*self.protect, *self._link_targets(), *ALWAYS_PROTECTED), relative)
+
+    def is_hidden(self, relative: str) -> bool:
+        return covers(self.hide, relative, anywhere=True)
+
+    def _names(self) -> list[str]:
+        """Absolute paths that mean the workspace, as given and with links resolved."""
+        return list(dict.fromkeys([str(self.path), os.path.realpath(self.path), str(self.root)]))
+
+    def _check(self, relative: str, writing: bool) -> None:
+        if self.is_hidden(relative):
+            raise ToolFailure("hidden", f"{relative} is hidden from tools", "work without it")
+        if writing and self.is_protected(relative):
+            raise ToolFailure(
+                "protected", f"{relative} is protected", "leave it and change something else"
+            )
+
+    def _link_targets(self) -> Iterator[str]:
+        top = self.root.resolve()
+        for pattern in self.protect:
+            if not is_glob(pattern) and not pattern.startswith("!"):
+                target = (top / pattern.lstrip("/")).resolve()
+                if target != top and target.is_relative_to(top):
+                    yield escape(target.relative_to(top).as_posix())
+
+    @contextmanager
+    def _open_root(self) -> Iterator[int]:
+        handle = os.open(self.root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            yield handle
+        finally:
+            os.close(handle)
+
+    @contextmanager
+    def _failures(self, given: str) -> Iterator[None]:
+        try:
+            yield
+        except OutsideRootError as error:
+            raise self._outside(given) from error
+        except OSError as error:
+            raise self._failure(given, error) from error
+
+    def _outside(self, given: str) -> ToolFailure:
+        return ToolFailure(
+            "outside_workspace",
+            f"{given} is, or leads, outside the workspace {self.path}",
+            "use a path inside the workspace",
+        )
+
+    def _failure(self, given: str, error: OSError) -> ToolFailure:
+        if isinstance(error, FileNotFoundError | NotADirectoryError):
+            nearest = nearest_paths(self.root, self.locate(given))
+            step = "try one of the nearest paths" if nearest else "list the folder to find it"
+            return ToolFailure("not_found", f"{given} does not exist", step, nearest=nearest)
+        code, step = _FAILURES.get(error.errno or 0, ("io_error", "try again or work without it"))
+        return ToolFailure(code, f"{given}: {error.strerror}", step)
+
+
+_FAILURES: Final[dict[int, tuple[FailureCode, str]]] = {
+    EACCES: ("permission_denied", "work without this file"),
+    EPERM: ("permission_denied", "work without this file"),
+    EROFS: ("permission_denied", "write somewhere else"),
+    ELOOP: ("not_a_file", "its links form a circle: use the real path"),
+    ENAMETOOLONG: ("invalid_arguments", "use a shorter name"),
+}
+
+
+def check_workspace(path: Path, *, data_home: Path, unsafe: bool = False) -> Path:
+    """`path` made absolute (links kept); `HeadwayError` if it cannot or should not be worked on.
+
+    Refused without `unsafe`: `/`, a home, anything above a home or above the data folder.
+    """
+    absolute = Path.cwd() / path.expanduser()
+    if not absolute.is_dir():
+        found = "is not a folder" if os.path.lexists(absolute) else "does not exist"
+        raise HeadwayError(f"workspace {absolute} {found}: name an existing folder with -C")
+    if not unsafe and (reason := _unsafe(absolute.resolve(), data_home)):
+        raise HeadwayError(
+            f"workspace {absolute} {reason}: choose a project folder below it, "
+            "or pass --unsafe-workspace"
+        )
+    return absolute
+
+
+def _unsafe(real: Path, data_home: Path) -> str:
+    if real == Path("/"):
+        return "is the whole file system"
+    homes = {home.resolve() for home in _homes()}
+    if real in homes or real.parent == Path("/home"):
+        return "is a home folder"
+    if any(home.is_relative_to(real) for home in homes) or real == Path("/home"):
+        return "holds home folders"
+    if data_home.expanduser().resolve().is_relative_to(real):
+        return "holds headway's own data folder"
+    return ""
+
+
+def _homes() -> Iterator[Path]:
+    yield Path("/root")
+    if home := os.environ.get("HOME"):
+        yield Path(home)
+    with suppress(KeyError):
+        yield Path(pwd.getpwuid(os.geteuid()).pw_dir)
