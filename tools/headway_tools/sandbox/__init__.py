@@ -1,0 +1,30 @@
+"""Where commands run: isolated by bubblewrap, or, explicitly, not at all."""
+
+from headway_tools.sandbox.locate import Bubblewrap
+from headway_tools.sandbox.opening import Probe, open_sandbox, probe, require_isolation
+from headway_tools.sandbox.policy import (
+    DEFAULT_HIDE,
+    Cancel,
+    CommandResult,
+    Sandbox,
+    SandboxKind,
+    SandboxLimits,
+    SandboxPolicy,
+)
+from headway_tools.sandbox.threads import run_in_thread
+
+__all__ = [
+    "DEFAULT_HIDE",
+    "Bubblewrap",
+    "Cancel",
+    "CommandResult",
+    "Probe",
+    "Sandbox",
+    "SandboxKind",
+    "SandboxLimits",
+    "SandboxPolicy",
+    "open_sandbox",
+    "probe",
+    "require_isolation",
+    "run_in_thread",
+]

@@ -1,0 +1,164 @@
+"""The arguments of bwrap for one command: a function of values, in the order that mounts need.
+
+Why each is there, and what was seen to leak or escape without it, is told in docs/security.md.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from headway_tools.sandbox.mounts import MountPlan
+from headway_tools.sandbox.policy import SandboxPolicy
+from headway_tools.sandbox.private import PrivateFolder
+
+SHOWN: Final = "/run/headway"
+HOME: Final = "/home/agent"
+
+_ETC: Final = (
+    "alternatives ssl ca-certificates ca-certificates.conf pki crypto-policies ld.so.cache "
+    "ld.so.conf ld.so.conf.d nsswitch.conf localtime timezone mime.types protocols services "
+    "os-release debian_version terminfo gai.conf host.conf login.defs java-17-openjdk "
+    "java-21-openjdk bash.bashrc profile magic".split()
+)
+_MASKED_PROC: Final = (
+    "kcore keys key-users kmsg kpagecount kpageflags kpagecgroup timer_list sched_debug "
+    "vmallocinfo slabinfo pagetypeinfo kallsyms config.gz".split()
+)
+_READ_ONLY_PROC: Final = (
+    "sys sysrq-trigger irq bus fs acpi scsi asound driver tty sysvipc mtrr pressure".split()
+)
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Who the command is.
+
+    `inside` is the (uid, gid) that it sees. `namespace` is the descriptor of a prepared user
+    namespace, where the host's root works for the workspace's owner.
+    """
+
+    inside: tuple[int, int]
+    is_host_root: bool = False
+    namespace: int | None = None
+
+
+@dataclass(frozen=True)
+class Box:
+    """All that one command's arguments are made from, besides what is on the disk."""
+
+    policy: SandboxPolicy
+    private: PrivateFolder
+    toolchains: tuple[Path, ...]
+    identity: Identity
+    passwd_fd: int
+    hosts_fd: int
+    seccomp_fd: int | None
+
+
+def bwrap_arguments(box: Box, plan: MountPlan, environment: Mapping[str, str]) -> list[str]:
+    """Everything but the command itself."""
+    return [
+        *_namespaces(box),
+        *(word for name, value in environment.items() for word in ("--setenv", name, value)),
+        *_system(box),
+        *_kernel_files(box.policy.limits.shm_bytes),
+        *_private_places(box),
+        *_read_only(box),
+        *_workspace(box, plan),
+        *("--remount-ro", "/", "--chdir", str(box.policy.path)),
+        *(() if box.seccomp_fd is None else ("--seccomp", str(box.seccomp_fd))),
+    ]
+
+
+def _namespaces(box: Box) -> Iterator[str]:
+    identity = box.identity
+    if identity.namespace is not None:
+        yield from ("--userns", str(identity.namespace))
+    else:
+        yield from ("--unshare-user", "--disable-userns")
+        uid, gid = identity.inside
+        yield from ("--uid", str(uid), "--gid", str(gid))
+    yield from ("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try")
+    if not box.policy.network:
+        yield "--unshare-net"
+    yield from ("--new-session", "--die-with-parent", "--hostname", "sandbox", "--clearenv")
+    yield from ("--cap-drop", "ALL")
+    if identity.namespace is not None:
+        yield from ("--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID")
+
+
+def _system(box: Box) -> Iterator[str]:
+    yield from ("--perms", "0755", "--tmpfs", "/")
+    for folder in ("/etc", "/run", "/var", "/home"):
+        yield from ("--perms", "0755", "--dir", folder)
+    yield from ("--ro-bind", "/usr", "/usr")
+    for top in ("/bin", "/sbin", "/lib", "/lib64"):
+        if os.path.islink(top):
+            yield from ("--symlink", os.readlink(top), top)
+        else:
+            yield from ("--ro-bind-try", top, top)
+    for name in (*_ETC, *_python_settings()):
+        yield from ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")
+    yield from ("--ro-bind-data", str(box.passwd_fd), "/etc/passwd")
+    if box.policy.network:
+        yield from ("--ro-bind-try", os.path.realpath("/etc/resolv.conf"), "/etc/resolv.conf")
+        yield from ("--ro-bind-try", "/etc/hosts", "/etc/hosts")
+    else:
+        yield from ("--ro-bind-data", str(box.hosts_fd), "/etc/hosts")
+
+
+def _python_settings() -> list[str]:
+    return sorted(path.name for path in Path("/etc").glob("python3*"))
+
+
+def _kernel_files(shm_bytes: int) -> Iterator[str]:
+    """For the host's root /proc/sys is writable from inside (core_pattern runs code there)."""
+    yield from ("--proc", "/proc")
+    for name in _READ_ONLY_PROC:
+        if os.path.exists(f"/proc/{name}"):
+            yield from ("--ro-bind", f"/proc/{name}", f"/proc/{name}")
+    for name in _MASKED_PROC:
+        if os.path.exists(f"/proc/{name}"):
+            yield from ("--ro-bind", "/dev/null", f"/proc/{name}")
+    yield from ("--dev", "/dev")
+    yield from ("--perms", "1777", "--size", str(shm_bytes), "--tmpfs", "/dev/shm")
+
+
+def _private_places(box: Box) -> Iterator[str]:
+    yield from ("--bind", str(box.private.home), HOME)
+    yield from ("--bind", str(box.private.tmp), "/tmp", "--symlink", "../tmp", "/var/tmp")
+    yield from ("--ro-bind", str(box.private.shown), SHOWN)
+
+
+def _read_only(box: Box) -> Iterator[str]:
+    for folder in (*box.toolchains, *box.policy.read_only):
+        yield from _bind(folder, folder, read_only=True)
+
+
+def _workspace(box: Box, plan: MountPlan) -> Iterator[str]:
+    """After /tmp, else a workspace below it would vanish; the outer mounts before the inner."""
+    root, path = box.policy.root, box.policy.path
+    yield from _bind(root, path)
+    for name in plan.pinned:
+        yield from _bind(root / name, path / name)
+    for name in plan.read_only:
+        yield from _bind(root / name, path / name, read_only=True)
+    for name in plan.hidden_folders:
+        yield from _bind(box.private.empty_folder, path / name, read_only=True)
+    for name in plan.hidden_files:
+        yield from _bind(box.private.empty_file, path / name, read_only=True)
+
+
+def _bind(source: Path, target: Path, *, read_only: bool = False) -> Iterable[str]:
+    return ("--ro-bind" if read_only else "--bind", str(source), str(target))
+
+
+def passwd_text(uid: int, gid: int) -> str:
+    """/etc/passwd inside: root, the agent, nobody."""
+    agent = f"agent:x:{uid}:{gid}::{HOME}:/bin/bash\n"
+    return f"root:x:0:0::/root:/bin/false\n{agent}nobody:x:65534:65534::/nonexistent:/bin/false\n"
+
+
+HOSTS_TEXT: Final = "127.0.0.1 localhost sandbox\n::1 localhost sandbox\n"

@@ -1,0 +1,105 @@
+"""Which paths of the workspace get a mount of their own for the next command.
+
+Found anew before each command, without following links: what an earlier command put in the
+place of a folder must not lead a mount elsewhere.
+"""
+
+import os
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from headway_tools.patterns import expand
+
+MAX_MOUNTS: Final = 300
+"""A bind costs 0.3 ms. What is beyond is held by comparison after the command."""
+
+MAX_HIDDEN: Final = 2000
+
+_GIT_FILES: Final = ("config", "config.worktree", "hooks", "info", "commondir")
+
+
+@dataclass(frozen=True)
+class MountPlan:
+    """Relative paths. `pinned`: folders that hold a protected path, so that none is renamed."""
+
+    pinned: tuple[str, ...]
+    read_only: tuple[str, ...]
+    hidden_files: tuple[str, ...]
+    hidden_folders: tuple[str, ...]
+
+
+def plan_mounts(root: Path, protect: Sequence[str], hide: Sequence[str]) -> MountPlan:
+    """The mounts for the workspace at `root` as it is now."""
+    wanted = [*git_paths(root), *islice(expand(root, protect), MAX_MOUNTS)]
+    existing = sorted({path for path in wanted if _is_real(root, path)})
+    read_only = _outermost(existing)[:MAX_MOUNTS]
+    hidden = {_real_target(root, path) for path in _hidden(root, hide)} - {None}
+    kinds = {path: os.lstat(root / path).st_mode for path in hidden if path is not None}
+    return MountPlan(
+        pinned=tuple(sorted(_ancestors(read_only))),
+        read_only=tuple(read_only),
+        hidden_files=tuple(sorted(path for path, mode in kinds.items() if stat.S_ISREG(mode))),
+        hidden_folders=tuple(sorted(path for path, mode in kinds.items() if stat.S_ISDIR(mode))),
+    )
+
+
+def git_paths(root: Path) -> Iterator[str]:
+    """What the user's git obeys or runs, of the repository at the top and its submodules.
+
+    Of an existing repository only: `git init` inside stays possible. Names that do not exist are
+    given, too: `.git/commondir`, once created, makes git read its configuration elsewhere.
+    """
+    top = root / ".git"
+    if top.is_file() and not top.is_symlink():
+        yield ".git"
+    if not _is_real(root, ".git") or not top.is_dir():
+        return
+    yield from (f".git/{name}" for name in _GIT_FILES)
+    for folder, names, files in os.walk(top / "modules"):
+        if "HEAD" in files and "objects" in names:
+            inside = Path(folder).relative_to(root).as_posix()
+            yield from (f"{inside}/{name}" for name in _GIT_FILES)
+            names[:] = [name for name in names if name == "modules"]
+
+
+def _hidden(root: Path, hide: Sequence[str]) -> Iterable[str]:
+    return islice(expand(root, hide, anywhere=True), MAX_HIDDEN) if hide else ()
+
+
+def _is_real(root: Path, relative: str) -> bool:
+    """A file or folder that exists and is not reached through a link."""
+    current = root
+    for part in relative.split("/"):
+        current = current / part
+        try:
+            mode = os.lstat(current).st_mode
+        except OSError:
+            return False
+        if not (stat.S_ISDIR(mode) or stat.S_ISREG(mode)):
+            return False
+    return True
+
+
+def _real_target(root: Path, relative: str) -> str | None:
+    """Where a hidden name leads inside the workspace; None if nowhere, or outside."""
+    top = os.path.realpath(root)
+    target = os.path.realpath(os.path.join(top, relative))
+    inside = target[len(top) + 1 :] if target.startswith(top + "/") else ""
+    return inside if inside and _is_real(Path(top), inside) else None
+
+
+def _outermost(paths: Sequence[str]) -> list[str]:
+    known = set(paths)
+    return [path for path in paths if not known & set(_ancestors([path]))]
+
+
+def _ancestors(paths: Iterable[str]) -> set[str]:
+    return {
+        "/".join(parts[:depth])
+        for parts in (path.split("/") for path in paths)
+        for depth in range(1, len(parts))
+    }

@@ -1,0 +1,121 @@
+"""From a policy to a sandbox that works, or one line that says why not."""
+
+import os
+import tempfile
+import weakref
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from headway_tools.errors import SandboxError
+from headway_tools.sandbox.arguments import HOME, SHOWN
+from headway_tools.sandbox.bubblewrap import BubblewrapSandbox
+from headway_tools.sandbox.causes import cause_of, explain
+from headway_tools.sandbox.environment import command_environment
+from headway_tools.sandbox.identity import identity_for
+from headway_tools.sandbox.locate import Bubblewrap, find_bubblewraps
+from headway_tools.sandbox.policy import Sandbox, SandboxKind, SandboxPolicy
+from headway_tools.sandbox.private import PrivateFolder, make_private_folder, search_path
+from headway_tools.sandbox.toolchains import Forbidden, Toolchains, find_toolchains
+from headway_tools.sandbox.unconfined import UnconfinedSandbox
+from headway_tools.sandbox.wrapper import start_file
+
+
+@dataclass(frozen=True)
+class Probe:
+    """Whether commands can be isolated here. `line` is the one line for the user if not."""
+
+    ok: bool
+    bwrap: Bubblewrap | None = None
+    cause: str = ""
+    fix: str = ""
+    line: str = ""
+
+
+def open_sandbox(policy: SandboxPolicy, kind: SandboxKind = "bubblewrap") -> Sandbox:
+    """The sandbox for `policy`; `SandboxError` before anything runs if it cannot be had."""
+    if not policy.root.is_dir():
+        raise SandboxError(f"the workspace {policy.root} is not a folder")
+    if kind == "none":
+        return _unconfined(policy)
+    bwrap = probe().bwrap
+    if bwrap is None:
+        raise SandboxError(probe().line)
+    return _confined(policy, bwrap, os.environ)
+
+
+def require_isolation() -> None:
+    """`SandboxError` with the one line that mends it, where commands cannot be isolated."""
+    if not probe().ok:
+        raise SandboxError(probe().line)
+
+
+@cache
+def probe() -> Probe:
+    """Try the real arguments with `true`, once per process."""
+    message = ""
+    for bwrap in find_bubblewraps():
+        try:
+            _try(bwrap)
+        except SandboxError as error:
+            message = message or str(error)
+        else:
+            return Probe(True, bwrap)
+    if not message:
+        fix = "`sudo apt install bubblewrap` (Debian, Ubuntu) or `sudo dnf install bubblewrap`"
+        line = f"bubblewrap is not installed: {fix}"
+        return Probe(False, None, "bubblewrap is not installed", fix, line)
+    cause, fix = cause_of(message) or (message, "see docs/security.md")
+    return Probe(False, None, cause, fix, message)
+
+
+def _try(bwrap: Bubblewrap) -> None:
+    with tempfile.TemporaryDirectory(prefix="headway-probe-") as folder:
+        root = Path(folder, "workspace")
+        root.mkdir()
+        policy = SandboxPolicy(root, root, Path(folder, "private"))
+        result = _confined(policy, bwrap, {}).run("true", timeout=30)
+    if result.exit_code != 0:
+        raise SandboxError(explain(result.stderr or "`true` failed in the sandbox"))
+
+
+def _confined(policy: SandboxPolicy, bwrap: Bubblewrap, host: Mapping[str, str]) -> Sandbox:
+    identity = identity_for(policy.root)
+    private = _private(policy, identity.owner)
+    toolchains = _toolchains(policy, host)
+    environment = command_environment(
+        host,
+        toolchains.variables,
+        home=HOME,
+        tmp="/tmp",
+        path=search_path(Path(SHOWN), toolchains.search_path),
+        network=policy.network,
+    )
+    sandbox = BubblewrapSandbox(policy, bwrap, private, toolchains, identity, environment)
+    for fd in identity.pass_fds:
+        weakref.finalize(sandbox, os.close, fd)
+    return sandbox
+
+
+def _unconfined(policy: SandboxPolicy) -> Sandbox:
+    private = _private(policy, None)
+    toolchains = _toolchains(policy, os.environ)
+    environment = command_environment(
+        os.environ,
+        toolchains.variables,
+        home=str(private.home),
+        tmp=str(private.tmp),
+        path=search_path(private.shown, toolchains.search_path),
+        network=True,
+    )
+    return UnconfinedSandbox(policy, private, environment)
+
+
+def _private(policy: SandboxPolicy, owner: tuple[int, int] | None) -> PrivateFolder:
+    return make_private_folder(policy.private, start_file(policy.limits), owner)
+
+
+def _toolchains(policy: SandboxPolicy, host: Mapping[str, str]) -> Toolchains:
+    forbidden = Forbidden((Path.home(), policy.private, policy.root, policy.path))
+    return find_toolchains(host, policy.root, policy.path, forbidden)
