@@ -1,0 +1,91 @@
+"""The whole graph. A served process gets it from `graph`; everyone else from `build_agent`.
+
+START → enter → agent ─tool_calls→ (approve) → tools → progress → truncate ─→ agent | finish
+                  └─no tool_calls→ verify ─→ END | agent | finish
+"""
+
+from functools import partial
+from typing import Any, Literal
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+
+from headway.context import Context
+from headway.history import open_calls
+from headway.nodes.agent import aagent, agent
+from headway.nodes.approve import approve
+from headway.nodes.enter import enter
+from headway.nodes.finish import finish
+from headway.nodes.progress import progress
+from headway.nodes.tools import Tools
+from headway.nodes.truncate import truncate
+from headway.nodes.verify import averify, verify
+from headway.parts import Parts, Twin
+from headway.state import MIN_REMAINING, InputState, OutputState, State
+
+
+def assemble(parts: Parts) -> StateGraph[State, Context, InputState, OutputState]:
+    """The eight nodes and their edges."""
+    graph = StateGraph(
+        State, context_schema=Context, input_schema=InputState, output_schema=OutputState
+    )
+    graph.add_node("enter", partial(enter, parts=parts))
+    graph.add_node("agent", Twin(partial(agent, parts=parts), partial(aagent, parts=parts)))
+    graph.add_node("approve", partial(approve, parts=parts))
+    graph.add_node("tools", Tools(parts))
+    graph.add_node("progress", partial(progress, parts=parts))
+    graph.add_node("truncate", partial(truncate, parts=parts))
+    graph.add_node("verify", Twin(partial(verify, parts=parts), partial(averify, parts=parts)))
+    graph.add_node("finish", partial(finish, parts=parts))
+
+    graph.add_edge(START, "enter")
+    graph.add_edge("enter", "agent")
+    graph.add_conditional_edges("agent", after_agent, ["approve", "tools", "verify", "finish"])
+    graph.add_edge("approve", "tools")
+    graph.add_edge("tools", "progress")
+    graph.add_edge("progress", "truncate")
+    graph.add_conditional_edges("truncate", after_truncate, ["agent", "finish"])
+    graph.add_conditional_edges("verify", after_verify, ["agent", "finish", END])
+    graph.add_conditional_edges("finish", after_finish, ["agent", END])
+    return graph
+
+
+def after_agent(state: State) -> Literal["approve", "tools", "verify", "finish"]:
+    """The conditional edge on tool_calls."""
+    run = state["hw_run"]
+    if run.get("stop"):
+        return "finish"
+    if not open_calls(state["messages"]).calls:
+        return "verify"
+    if state["hw_remaining"] < MIN_REMAINING:
+        return "finish"
+    return "approve" if run.get("ask") else "tools"
+
+
+def after_truncate(state: State) -> Any:
+    """Back to the model, or to the end; a tool's own hand-off target is followed."""
+    if state["hw_run"].get("stop"):
+        return "finish"
+    return state.get("hw_goto") or "agent"
+
+
+def after_verify(state: State) -> Literal["agent", "finish", "__end__"]:
+    """The end, another try, or the partial result."""
+    run = state["hw_run"]
+    if run.get("stop"):
+        return "finish"
+    if state.get("outcome"):
+        return END
+    return "finish" if state["hw_remaining"] < MIN_REMAINING else "agent"
+
+
+def after_finish(state: State) -> Literal["agent", "__end__"]:
+    """The end, unless a person said to go on."""
+    return END if state.get("outcome") else "agent"
+
+
+def graph() -> CompiledStateGraph[State, Context, InputState, OutputState]:
+    """The served graph, configured by the operator's environment (`docs/deploy.md`)."""
+    from headway.serve import served
+
+    return served()

@@ -1,0 +1,258 @@
+"""Around each tool call: record before and after, snapshot, time limit, every result a value."""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from contextvars import copy_context
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from headway_tools.env import ToolEnv
+from headway_tools.errors import HeadwayError, ToolFailure
+from headway_tools.kinds import Declaration
+from headway_tools.results import observation
+from langchain_core.messages import ToolMessage, convert_to_messages
+from langgraph.errors import GraphBubbleUp
+from langgraph.prebuilt.tool_node import ToolCallRequest, ToolInvocationError
+from langgraph.types import Command
+
+from headway.limits import Limits
+from headway.spending import seconds_left
+from headway.state import Run
+
+MOST_OF_AN_ERROR: Final = 2000
+"""Characters of a tool's exception that the model is shown."""
+
+STILL_RUNNING: Final = "it may still be running in the background"
+
+
+@dataclass
+class Batch:
+    """The calls of one reply, on one branch. Changing calls run one at a time, so only they
+    touch the fields below."""
+
+    env: ToolEnv
+    declaration: Callable[[str], Declaration]
+    files: str
+    run: Run
+    limits: Limits
+    started: float
+    allowed: int = 0
+    refused: int = 0
+    warnings: list[str] = field(default_factory=list)
+
+    def run_call(self, request: ToolCallRequest, execute: Callable[[ToolCallRequest], Any]) -> Any:
+        """Execute once and record; a call already recorded is not executed again."""
+        key, known = self._before(request)
+        if known is not None:
+            return known
+        try:
+            output = self._bounded(request, execute)
+        except GraphBubbleUp:
+            self.env.journal.forget(key)
+            raise
+        return self._after(request, key, output)
+
+    async def arun_call(
+        self, request: ToolCallRequest, execute: Callable[[ToolCallRequest], Awaitable[Any]]
+    ) -> Any:
+        """`run_call`, asynchronously; disk work stays off the event loop."""
+        key, known = await asyncio.to_thread(self._before, request)
+        if known is not None:
+            return known
+        try:
+            output = await self._abounded(request, execute)
+        except GraphBubbleUp:
+            await asyncio.to_thread(self.env.journal.forget, key)
+            raise
+        return await asyncio.to_thread(self._after, request, key, output)
+
+    def _declared(self, request: ToolCallRequest) -> Declaration:
+        return self.declaration(request.tool_call["name"])
+
+    def _before(self, request: ToolCallRequest) -> tuple[str, ToolMessage | None]:
+        """The journal's key, and the recorded answer where this call ran, or may have run."""
+        call, info = request.tool_call, request.runtime.execution_info
+        key = f"{info.task_id if info else ''}/{call['id']}"
+        changing = self._declared(request).kind == "write"
+        entry = self.env.journal.lookup(key)
+        if entry is not None and entry.state == "done" and entry.ref is not None:
+            self.files = entry.ref.get("after") or self.files
+            return key, _message(request, entry.ref)
+        if entry is not None and changing and not self._declared(request).idempotent:
+            return key, self._may_have_run(request, key, entry.before)
+        if changing:
+            self._note_files()
+            self.env.journal.start(
+                key, call=call["id"] or "", name=call["name"], before=self.files or None
+            )
+        return key, None
+
+    def _may_have_run(
+        self, request: ToolCallRequest, key: str, before: str | None
+    ) -> ToolMessage:
+        self._note_files()
+        details: dict[str, object] = {}
+        snapshots = self.env.snapshots
+        if snapshots is not None and before and self.files:
+            details["changed"] = [c.path for c in snapshots.diff(before, self.files)][:50]
+        failure = ToolFailure(
+            "interrupted",
+            "headway stopped while this call ran: it may have run, in whole or in part",
+            "look at the present state before you repeat it",
+            **details,
+        )
+        return self._record(request, key, "error", observation(failure.as_result()), before)
+
+    def _bounded(self, request: ToolCallRequest, execute: Callable[[ToolCallRequest], Any]) -> Any:
+        """Run within the tool's time. Ours keep it themselves; a foreign function that
+        does not return is left behind, and that is said."""
+        if self._declared(request).own:
+            return _guarded(lambda: execute(request))
+        seconds = self._seconds()
+        future: Future[Any] = Future()
+        context = copy_context()
+
+        def work() -> None:
+            try:
+                future.set_result(context.run(_guarded, lambda: execute(request)))
+            except BaseException as error:
+                future.set_exception(error)
+
+        threading.Thread(target=work, name="headway-tool", daemon=True).start()
+        try:
+            return future.result(seconds)
+        except FutureTimeout:
+            return self._left_behind(request, seconds)
+
+    async def _abounded(
+        self, request: ToolCallRequest, execute: Callable[[ToolCallRequest], Awaitable[Any]]
+    ) -> Any:
+        seconds = None if self._declared(request).own else self._seconds()
+        try:
+            async with asyncio.timeout(seconds) as scope:
+                try:
+                    return await execute(request)
+                except TimeoutError:
+                    if scope.expired():
+                        raise
+                    return _failure(ToolFailure("tool_error", "the tool timed out"))
+                except Exception as error:
+                    return _caught(error)
+                except SystemExit as error:
+                    return _caught(error)
+        except TimeoutError:
+            return self._left_behind(request, seconds or 0.0)
+
+    def _seconds(self) -> float:
+        return seconds_left(self.run, self.limits, self.env.tool_timeout)
+
+    def _left_behind(self, request: ToolCallRequest, seconds: float) -> dict[str, object]:
+        name = request.tool_call["name"]
+        self.warnings.append(f"{name} did not return within {seconds:g} s; {STILL_RUNNING}")
+        return _failure(
+            ToolFailure(
+                "timeout",
+                f"no result within {seconds:g} s; {STILL_RUNNING}, and its result is discarded",
+                "check its effect before you repeat it",
+            )
+        )
+
+    def _after(self, request: ToolCallRequest, key: str, output: Any) -> Any:
+        """Record the result; what leaves is a message that carries only the reference."""
+        if isinstance(output, dict) and "failure" in output:
+            return self._record(request, key, "error", output["failure"])
+        if isinstance(output, Command) and output.graph == Command.PARENT:
+            if "|" in request.runtime.config["configurable"].get("checkpoint_ns", ""):
+                self.env.journal.forget(key)
+                return output
+            failure = ToolFailure("not_run", "there is no other agent here to hand over to")
+            return self._record(request, key, "error", observation(failure.as_result()))
+        if isinstance(output, Command):
+            return self._command(request, key, output)
+        if isinstance(output, ToolMessage):
+            return self._record(request, key, output.status, output.content)
+        return output
+
+    def _command(self, request: ToolCallRequest, key: str, command: Command[Any]) -> Any:
+        """A state update by a tool. It is not recorded as done: on resume it is made again."""
+        self.env.journal.forget(key)
+        if not isinstance(command.update, dict):
+            return command
+        own = request.tool_call["id"]
+        messages = [
+            self._record(request, f"{key}#state", m.status, m.content)
+            if isinstance(m, ToolMessage) and m.tool_call_id == own
+            else m
+            for m in convert_to_messages(command.update.get("messages", []))
+        ]
+        return Command(goto=command.goto, update={**command.update, "messages": messages})
+
+    def _record(
+        self,
+        request: ToolCallRequest,
+        key: str,
+        status: Any,
+        content: Any,
+        before: str | None = None,
+    ) -> ToolMessage:
+        before = before or self.files or None
+        after = None
+        if self._declared(request).kind == "write":
+            self._note_files()
+            after = self.files or None
+        ref = self.env.journal.finish(
+            key,
+            call=request.tool_call["id"] or "",
+            name=request.tool_call["name"],
+            status=status,
+            content=content,
+            before=before,
+            after=after,
+        )
+        return _message(request, ref)
+
+    def _note_files(self) -> None:
+        workspace, snapshots = self.env.workspace, self.env.snapshots
+        if workspace is not None and snapshots is not None:
+            self.files = snapshots.take(workspace.root)
+
+
+def _message(request: ToolCallRequest, ref: Any) -> ToolMessage:
+    return ToolMessage(
+        "",
+        name=request.tool_call["name"],
+        tool_call_id=request.tool_call["id"],
+        status=ref["status"],
+        artifact={**ref},
+    )
+
+
+def _guarded(run: Callable[[], Any]) -> Any:
+    try:
+        return run()
+    except (Exception, SystemExit) as error:
+        return _caught(error)
+
+
+def _caught(error: BaseException) -> dict[str, object]:
+    """Any exception of a tool as a failure; what LangGraph or the user must see passes."""
+    if isinstance(error, GraphBubbleUp | HeadwayError):
+        raise error
+    return _failure(as_failure(error))
+
+
+def as_failure(error: BaseException) -> ToolFailure:
+    """What the model is told about an exception: its own code, bad arguments, or its first lines."""
+    if isinstance(error, ToolFailure):
+        return error
+    text = str(error)[:MOST_OF_AN_ERROR]
+    if isinstance(error, ToolInvocationError):
+        return ToolFailure("invalid_arguments", text, "correct the arguments and call again")
+    return ToolFailure("tool_error", f"{type(error).__name__}: {text}")
+
+
+def _failure(failure: ToolFailure) -> dict[str, object]:
+    return {"failure": observation(failure.as_result())}

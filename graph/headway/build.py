@@ -1,0 +1,180 @@
+"""`build_agent`: from arguments to the compiled graph. No model call, no key needed, no thread."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from headway_tools.ask_user import ask_user_tool
+from headway_tools.bash import bash_tool
+from headway_tools.edit import edit_tool
+from headway_tools.errors import HeadwayError
+from headway_tools.home import default_home
+from headway_tools.read_file import read_file_tool
+from headway_tools.read_output import read_output_tool
+from headway_tools.sandbox import SandboxKind, require_isolation
+from headway_tools.think import think_tool
+from headway_tools.workspace import check_workspace
+from langchain_core.language_models import BaseChatModel
+from langchain_core.tools import BaseTool
+from langchain_core.tools import tool as make_tool
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.store.base import BaseStore
+from langgraph.types import Checkpointer
+from pydantic import BaseModel
+from typing_extensions import TypedDict, Unpack
+
+from headway.agent import assemble
+from headway.context import Ask, Context, Settings
+from headway.environment import Environments
+from headway.limits import Limits
+from headway.parts import Parts
+from headway.progress import ProgressSettings
+from headway.state import InputState, OutputState, State
+from headway.truncation import TruncationLimits
+
+DURABILITY = "__pregel_durability"
+"""LangGraph's private key of the default durability (a test holds it): each step is saved before
+the next one starts, unless the caller or a parent graph decides otherwise."""
+
+Agent = CompiledStateGraph[State, Context, InputState, OutputState]
+
+
+class Options(TypedDict, total=False):
+    """The operator's options of `build_agent` and `run_agent`; see `headway.context.Settings`."""
+
+    models: Sequence[str]
+    base_url: str | None
+    api_key: str | None
+    model_args: Mapping[str, Any]
+    limits: Limits | None
+    workspace: Path | str | None
+    root: Path | None
+    workspace_root: Path | str | None
+    unsafe_workspace: bool
+    sandbox: SandboxKind
+    network: bool
+    protect: Sequence[str]
+    hide: Sequence[str] | None
+    read_only: Sequence[Path | str]
+    check: str | None
+    verify: Callable[..., Any] | None
+    response_format: type[BaseModel] | None
+    system_prompt: str | None
+    instructions: str
+    thoughts: bool
+    ask: Ask
+    allow: Sequence[str]
+    interactive: bool
+    on_stop: Literal["return", "ask"]
+    progress: ProgressSettings
+    truncation: TruncationLimits
+    window: int | None
+    home: Path | str | None
+    memory: bool
+
+
+def build_agent(
+    model: BaseChatModel | str | None = None,
+    *,
+    tools: Sequence[BaseTool | Callable[..., Any]] | None = None,
+    checkpointer: Checkpointer = None,
+    store: BaseStore | None = None,
+    name: str = "headway",
+    **options: Unpack[Options],
+) -> Agent:
+    """The compiled graph, ready to invoke, stream, embed as a node, or serve.
+
+    `model` is any LangChain chat model or `provider:name`; `tools` any LangChain tools or functions
+    (default with a workspace: `workspace_tools()`). Raises `HeadwayError` for wrong use, and where
+    the machine cannot isolate commands that the tools would run.
+    """
+    parts = make_parts(model, tools=tools, name=name, options=options)
+    return compile_agent(parts, checkpointer=checkpointer, store=store)
+
+
+def make_parts(
+    model: BaseChatModel | str | None,
+    *,
+    tools: Sequence[BaseTool | Callable[..., Any]] | None,
+    name: str,
+    options: Options,
+) -> Parts:
+    """What the nodes are bound to, checked; nothing is opened yet."""
+    settings = settings_from(model if isinstance(model, str) else None, options)
+    bound = _tools(tools, settings)
+    if settings.sandbox == "bubblewrap" and _runs_commands(bound, settings):
+        require_isolation()
+    return Parts(
+        settings=settings,
+        tools=bound,
+        model=None if isinstance(model, str) else model,
+        environments=Environments(settings),
+        name=name,
+    )
+
+
+def compile_agent(
+    parts: Parts, *, checkpointer: Checkpointer = None, store: BaseStore | None = None
+) -> Agent:
+    """The graph of `parts`; each step is saved before the next unless the caller says otherwise."""
+    compiled = assemble(parts).compile(checkpointer=checkpointer, store=store, name=parts.name)
+    config: Any = {
+        "configurable": {DURABILITY: "sync"},
+        "recursion_limit": max(10_000, 5 * parts.settings.limits.model_calls + 20),
+    }
+    return cast(Agent, compiled.with_config(config))
+
+
+def workspace_tools(*, interactive: bool = False) -> tuple[BaseTool, ...]:
+    """read_file, edit, bash, think, read_output, and where somebody can answer ask_user."""
+    tools = (read_file_tool(), edit_tool(), bash_tool(), think_tool(), read_output_tool())
+    return (*tools, ask_user_tool()) if interactive else tools
+
+
+def settings_from(model: str | None, options: Options) -> Settings:
+    """The options as `Settings`: paths absolute and checked, sequences as tuples."""
+    given: dict[str, Any] = {
+        key: tuple(value) if key in _TUPLES and value is not None else value
+        for key, value in options.items()
+        if key not in ("unsafe_workspace", "limits", *_PATHS)
+    }
+    given |= {key: _path(options[key]) for key in _PATHS if key in options}  # type: ignore[literal-required]
+    settings = Settings(model=model, limits=options.get("limits") or Limits(), **given)
+    if isinstance(settings.protect, str) or any(len(p) == 0 for p in settings.protect):
+        raise HeadwayError("protect takes a list of files, folders or globs")
+    workspace = settings.workspace
+    if workspace is None:
+        return settings
+    home = settings.home or default_home()
+    unsafe = options.get("unsafe_workspace", False)
+    return replace(
+        settings, workspace=check_workspace(workspace, data_home=home, unsafe=unsafe)
+    )
+
+
+_PATHS = ("workspace", "root", "workspace_root", "home")
+_TUPLES = ("models", "protect", "hide", "read_only", "allow")
+
+
+def _path(value: Path | str | None) -> Path | None:
+    return None if value is None else Path(value).expanduser().absolute()
+
+
+def _tools(
+    given: Sequence[BaseTool | Callable[..., Any]] | None, settings: Settings
+) -> tuple[BaseTool, ...]:
+    if given is not None:
+        made = tuple(t if isinstance(t, BaseTool) else make_tool(t) for t in given)
+    elif settings.workspace is not None or settings.workspace_root is not None:
+        made = workspace_tools(interactive=settings.interactive)
+    else:
+        made = ()
+    names = [tool.name for tool in made]
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise HeadwayError(f"two tools are named {', '.join(sorted(twice))}; rename one")
+    return made
+
+
+def _runs_commands(tools: Sequence[BaseTool], settings: Settings) -> bool:
+    return settings.check is not None or any(tool.name == "bash" for tool in tools)

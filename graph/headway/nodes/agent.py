@@ -1,0 +1,189 @@
+"""agent: one model call; whatever comes back becomes a valid AIMessage, or the reason to stop.
+
+The one node whose content changes when a deterministic policy is swapped for a real model.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage
+from langgraph.runtime import Runtime
+
+from headway.approvals import must_ask
+from headway.context import Context, effective_ask
+from headway.limits import Limits
+from headway.models import ModelFailure, acall_model, call_model
+from headway.notes import meta
+from headway.parts import Parts, Update
+from headway.reply import settle
+from headway.request import Request, build
+from headway.spending import reached, seconds_left
+from headway.state import Run, State, Stop
+from headway.usage import add_reply
+from headway.window import estimate_tokens
+
+HANDOFF: Final = "__handoff_destination"
+"""Metadata key by which langgraph-swarm and -supervisor mark their hand-off tools."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One model call, decided but not yet sent."""
+
+    state: State
+    parts: Parts
+    context: Context
+    limits: Limits
+    model: BaseChatModel
+    model_name: str
+    request: Request
+    started: float
+    notify: Callable[[dict[str, Any]], None]
+    shrunk: bool = False
+
+    @property
+    def run(self) -> Run:
+        return self.state.get("hw_run", {})
+
+    def arguments(self) -> dict[str, Any]:
+        return {
+            "tools": self.request.tools,
+            "timeout": seconds_left(self.run, self.limits, self.limits.model_timeout),
+            "notify": self.notify,
+        }
+
+
+def agent(state: State, runtime: Runtime[Context], *, parts: Parts) -> Update:
+    """Ask the model for the next step."""
+    plan = prepare(state, runtime, parts)
+    while isinstance(plan, Plan):
+        try:
+            reply = call_model(plan.model, plan.request.messages, **plan.arguments())
+        except ModelFailure as failure:
+            plan = failed(plan, failure)
+        else:
+            return received(plan, reply)
+    return plan
+
+
+async def aagent(state: State, runtime: Runtime[Context], *, parts: Parts) -> Update:
+    """`agent`, asynchronously."""
+    plan = prepare(state, runtime, parts)
+    while isinstance(plan, Plan):
+        try:
+            reply = await acall_model(plan.model, plan.request.messages, **plan.arguments())
+        except ModelFailure as failure:
+            plan = failed(plan, failure)
+        else:
+            return received(plan, reply)
+    return plan
+
+
+def prepare(state: State, runtime: Runtime[Context], parts: Parts) -> Plan | Update:
+    """The call to make, or the update that stops the run because a limit is reached."""
+    context = parts.context(runtime)
+    limits = parts.limits(runtime)
+    model, name = parts.chat(context)
+    request = build(state, parts=parts, context=context, model=model)
+    run = state.get("hw_run", {})
+    limit = run.get("closing") or reached(run, limits, request.tokens)
+    if limit:
+        return _stop(run, Stop(status="limit", limit=limit))
+    return Plan(
+        state, parts, context, limits, model, name, request, time.monotonic(), runtime.stream_writer
+    )
+
+
+def failed(plan: Plan, failure: ModelFailure) -> Plan | Update:
+    """After a failure for good: shrink the request once where it was too long, else stop."""
+    if failure.kind == "context_length" and not plan.shrunk:
+        plan.notify({"type": "note", "about": "context", "text": "request too long: shortened"})
+        request = build(
+            plan.state, parts=plan.parts, context=plan.context, model=plan.model, shrink=True
+        )
+        return replace(plan, request=request, shrunk=True)
+    run: Run = {**plan.run, "seconds": _seconds(plan)}
+    limit = plan.limits.seconds
+    if failure.kind == "timeout" and limit is not None and run["seconds"] >= limit:
+        return _stop(run, Stop(status="limit", limit="seconds"))
+    evidence = {
+        "kind": failure.kind,
+        "message": failure.message,
+        "status_code": failure.status_code,
+        "attempts": failure.attempts,
+    }
+    return _stop(run, Stop(status="model_error", evidence=evidence))
+
+
+def received(plan: Plan, reply: AIMessage) -> Update:
+    """The update for a reply: settled, counted, and with the calls that a person must decide."""
+    known = {
+        call["id"]
+        for message in plan.state.get("messages", [])
+        if isinstance(message, AIMessage)
+        for call in message.tool_calls
+        if call["id"]
+    }
+    tools = {tool.name: tool for tool in plan.parts.tools}
+    message = _alone(settle(reply, tools=tools, known_ids=known), plan.parts)
+    message = message.model_copy(update={"name": message.name or plan.parts.name})
+    estimate = (plan.request.tokens, estimate_tokens([message], 1.0))
+    notes = meta(message)
+    run = add_reply(plan.run, message, model=plan.model_name, estimate=estimate)
+    run |= {
+        "seconds": _seconds(plan),
+        "closing": plan.request.closing,
+        "reply": {
+            "id": message.id or "",
+            "problem": notes.get("problem"),
+            "finish": notes.get("finish"),
+        },
+        "ask": _asks(plan, message),
+    }
+    empty = not message.tool_calls and not message.text.strip()
+    return {
+        "messages": [] if empty else [message],
+        "hw_run": run,
+        "hw_window": plan.request.window,
+    }
+
+
+def _asks(plan: Plan, message: AIMessage) -> list[str]:
+    settings = plan.parts.settings
+    bad = meta(message).get("call_errors", {})
+    return [
+        call["id"] or ""
+        for call in message.tool_calls
+        if call["id"] not in bad
+        and must_ask(
+            call["name"],
+            call["args"],
+            kind=plan.parts.declaration(call["name"]).kind,
+            ask=effective_ask(settings, plan.context),
+            allow=settings.allow,
+            interactive=settings.interactive,
+        )
+    ]
+
+
+def _alone(message: AIMessage, parts: Parts) -> AIMessage:
+    """A hand-off discards the results of its siblings, so it is kept as the only call."""
+    for call in message.tool_calls:
+        tool = parts.tool(call["name"])
+        bad = meta(message).get("call_errors", {})
+        if tool is not None and HANDOFF in (tool.metadata or {}) and call["id"] not in bad:
+            return message.model_copy(update={"tool_calls": [call]})
+    return message
+
+
+def _seconds(plan: Plan) -> float:
+    return plan.run.get("seconds", 0.0) + time.monotonic() - plan.started
+
+
+def _stop(run: Run, stop: Stop) -> Update:
+    return {"hw_run": {**run, "stop": stop}}
+
+

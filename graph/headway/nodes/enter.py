@@ -1,0 +1,101 @@
+"""enter: once per run. A valid history, fresh or continued counters, the workspace as it is now."""
+
+import uuid
+from collections.abc import Sequence
+
+from headway_tools.env import ToolEnv
+from headway_tools.errors import HeadwayError
+from langchain_core.messages import AnyMessage, BaseMessage
+from langgraph.runtime import Runtime
+
+from headway.context import Context
+from headway.history import closed, open_calls, place
+from headway.notes import from_headway, is_human, is_own
+from headway.parts import Parts, Update
+from headway.state import MIN_REMAINING, SCHEMA_VERSION, Run, State
+
+MOST_NAMED = 20
+"""Changed paths that the note about outside changes names."""
+
+
+def enter(state: State, runtime: Runtime[Context], *, parts: Parts) -> Update:
+    """Close calls that were left open, then start or continue the count of this run.
+
+    Raises `HeadwayError` for wrong use, before any model call: no task, an outer recursion limit
+    too small to end well, a thread written by a newer headway.
+    """
+    messages = state.get("messages", [])
+    _refuse(state, messages)
+    context = parts.context(runtime)
+    parts.chat(context)
+    left_open = open_calls(messages)
+    answers = [closed(call, "interrupted") for call in left_open.calls]
+    update: Update = {
+        "hw_schema": SCHEMA_VERSION,
+        "hw_observations": [],
+        "hw_decisions": {},
+        "hw_verdict": {},
+        "hw_progress": {},
+        "hw_goto": None,
+        "outcome": {},
+        "messages": place(messages, answers) if answers else [],
+    }
+    run = _run(state, messages)
+    env = parts.environments.get(
+        runtime.execution_info.thread_id if runtime.execution_info else None,
+        state.get("hw_branch", ""),
+        run["id"],
+    )
+    now, note = _files(state, env)
+    if now:
+        update["hw_files"] = now
+        run = {"files_at_start": now, **run, "files_seen": now}
+    if note:
+        update["messages"] = [*update["messages"], from_headway(note)]
+    return {**update, "hw_run": run}
+
+
+def _refuse(state: State, messages: Sequence[BaseMessage]) -> None:
+    if state.get("hw_schema", SCHEMA_VERSION) > SCHEMA_VERSION:
+        raise HeadwayError(
+            f"this thread was written by a newer headway (schema {state['hw_schema']}, here "
+            f"{SCHEMA_VERSION}); upgrade headway to go on with it"
+        )
+    if not any(is_human(message) for message in messages):
+        raise HeadwayError("no task: the messages hold no human message")
+    if state.get("hw_remaining", MIN_REMAINING) < MIN_ROUNDS:
+        raise HeadwayError(
+            "the outer recursion_limit leaves no room to end well; give it at least 4"
+        )
+
+
+MIN_ROUNDS = 2
+"""`remaining_steps` that enter must see: agent and finish have to follow."""
+
+
+def _run(state: State, messages: Sequence[AnyMessage]) -> Run:
+    """The counters: continued where nothing new came from outside, else new ones."""
+    known = state.get("hw_run")
+    if known and is_own(messages[-1], messages[:-1]):
+        kept = {key: value for key, value in known.items() if key not in ("stop", "closing")}
+        return Run(**{**kept, "rejections": {}, "reply": {}})  # type: ignore[typeddict-item]
+    task = next(message for message in reversed(messages) if is_human(message))
+    return Run(id=uuid.uuid4().hex[:12], task=task.id or "", rejections={}, check={}, warnings=[])
+
+
+def _files(state: State, env: ToolEnv) -> tuple[str, str]:
+    """The workspace's snapshot now, and what changed outside since the newest one in state."""
+    if env.snapshots is None or env.workspace is None:
+        return "", ""
+    now = env.snapshots.take(env.workspace.root)
+    before = state.get("hw_files")
+    if not before or before == now:
+        return now, ""
+    paths = [change.path for change in env.snapshots.diff(before, now)]
+    if not paths:
+        return now, ""
+    more = f" and {len(paths) - MOST_NAMED} more" if len(paths) > MOST_NAMED else ""
+    return now, (
+        "Since your last step the workspace was changed from outside: "
+        f"{', '.join(paths[:MOST_NAMED])}{more}. Read again what you rely on."
+    )

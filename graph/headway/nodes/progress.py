@@ -1,0 +1,56 @@
+"""progress: is the run getting anywhere? A pure detector over the newest round."""
+
+from typing import Any
+
+from langchain_core.messages import AIMessage
+from langgraph.runtime import Runtime
+
+from headway.context import Context
+from headway.history import open_calls
+from headway.notes import meta
+from headway.observe import texts
+from headway.parts import Parts, Update
+from headway.progress import CallFact, Round, detect
+from headway.state import State, Stop
+
+
+def progress(state: State, runtime: Runtime[Context], *, parts: Parts) -> Update:
+    """Go on, tell the model, or stop; the verdict is acted upon by truncate and its edge."""
+    message = open_calls(state["messages"]).message
+    if message is None:
+        return {"hw_verdict": {}}
+    memory, verdict = detect(
+        state.get("hw_progress", {}), _round(state, message, runtime, parts), parts.settings.progress
+    )
+    run = {**state["hw_run"], "files_seen": state.get("hw_files", "")}
+    if verdict.level == "stop":
+        run["stop"] = Stop(status="no_progress", evidence=verdict.evidence)
+    told: dict[str, Any] = {}
+    if verdict.level != "go_on":
+        told = {"level": verdict.level, "rule": verdict.rule, "advice": verdict.advice}
+    return {"hw_progress": memory, "hw_verdict": told, "hw_run": run}
+
+
+def _round(
+    state: State, message: AIMessage, runtime: Runtime[Context], parts: Parts
+) -> Round:
+    observations = {o["call"]: o for o in state.get("hw_observations", []) if "call" in o}
+    seen = texts(list(observations.values()), parts.env(state, runtime), parts)
+    bad = meta(message).get("call_errors", {})
+    files, before = state.get("hw_files", ""), state["hw_run"].get("files_seen", "")
+    return Round(
+        calls=tuple(
+            CallFact(
+                name=call["name"],
+                args=call["args"],
+                observation=seen.get(call["id"] or "", ""),
+                status=observations.get(call["id"] or "", {}).get("status", "error"),
+                kind=parts.declaration(call["name"]).kind,
+                neutral=parts.declaration(call["name"]).neutral,
+                problem=bad.get(call["id"], {}).get("code"),
+            )
+            for call in message.tool_calls
+        ),
+        thought=message.text[:2000],
+        changed=files != before if files else None,
+    )

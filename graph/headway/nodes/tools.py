@@ -1,0 +1,223 @@
+"""tools: the ToolNode of the loop. One superstep; read-only calls of one reply side by side,
+changing calls one after another in order; each result is recorded once and leaves as a reference.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from itertools import groupby
+from typing import Any, Final
+
+from headway_tools.env import use_env
+from headway_tools.errors import FailureCode, HeadwayError, ToolFailure
+from headway_tools.results import observation
+from langchain_core.messages import ToolCall, ToolMessage, convert_to_messages
+from langchain_core.runnables import RunnableConfig
+from langgraph.prebuilt import ToolNode
+from langgraph.prebuilt.tool_node import ToolCallRequest
+from langgraph.runtime import get_runtime
+from langgraph.types import Command
+
+from headway.approvals import ASK_USER
+from headway.batch import Batch, as_failure
+from headway.context import Context
+from headway.history import open_calls
+from headway.notes import meta
+from headway.parts import Parts, Update
+from headway.spending import tool_calls_left
+from headway.state import Observation, Run, State
+
+RUN: Final = ("approve", "edit")
+
+_batch: ContextVar[Batch] = ContextVar("headway_batch")
+
+
+class Tools(ToolNode):
+    """LangGraph's ToolNode with order, record, limits and decisions around it."""
+
+    def __init__(self, parts: Parts) -> None:
+        super().__init__(
+            list(parts.tools),
+            handle_tool_errors=_as_text,
+            wrap_tool_call=_wrap,
+            awrap_tool_call=_awrap,
+        )
+        self._parts = parts
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """Run the open calls of the newest reply."""
+        with self._begin(input) as (batch, groups):
+            outputs = [
+                refused or super(Tools, self).invoke(group, config, **kwargs)
+                for group, refused in groups
+            ]
+        return _join(outputs, batch)
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """`invoke`, asynchronously."""
+        with self._begin(input) as (batch, groups):
+            outputs = [
+                refused or await super(Tools, self).ainvoke(group, config, **kwargs)
+                for group, refused in groups
+            ]
+        return _join(outputs, batch)
+
+    @contextmanager
+    def _begin(self, state: State) -> Iterator[tuple[Batch, list["Group"]]]:
+        runtime = get_runtime(Context)
+        env = self._parts.env(state, runtime)
+        limits = self._parts.limits(runtime)
+        batch = Batch(
+            env=env,
+            declaration=self._parts.declaration,
+            files=state.get("hw_files", ""),
+            run=state.get("hw_run", {}),
+            limits=limits,
+            started=time.monotonic(),
+        )
+        groups = list(plan(state, self._parts, tool_calls_left(batch.run, limits), batch))
+        token = _batch.set(batch)
+        try:
+            with use_env(env):
+                yield batch, groups
+        finally:
+            _batch.reset(token)
+
+
+Group = tuple[list[ToolCall], list[ToolMessage] | None]
+"""Calls to run together, or with the second part what they are answered instead."""
+
+
+def plan(state: State, parts: Parts, left: int | None, batch: Batch) -> Iterator[Group]:
+    """The open calls in order, as runs of read-only calls, single changing calls, and calls that
+    are answered without running. Whatever is not clearly allowed does not run."""
+    answers: list[tuple[ToolCall, ToolMessage | None]] = []
+    for call in open_calls(state["messages"]).calls:
+        refused = refuse(call, state, spent=left is not None and batch.allowed >= left)
+        answers.append((call, refused))
+        if refused is None:
+            batch.allowed += 1
+        elif refused.additional_kwargs.get("code") == "not_run":
+            batch.refused += 1
+
+    def together(item: tuple[ToolCall, ToolMessage | None]) -> str:
+        call, refused = item
+        if refused is not None:
+            return "refused"
+        return "read" if parts.declaration(call["name"]).kind != "write" else call["id"] or ""
+
+    for kind, items in groupby(answers, key=together):
+        pairs = list(items)
+        calls = [call for call, _ in pairs]
+        yield calls, [m for _, m in pairs if m is not None] if kind == "refused" else None
+
+
+def refuse(call: ToolCall, state: State, *, spent: bool) -> ToolMessage | None:
+    """The answer for a call that must not run: malformed, undecided, rejected, over the limit.
+    For `ask_user` it is the person's answer."""
+    bad = meta(open_calls(state["messages"]).message).get("call_errors", {}).get(call["id"])
+    if bad is not None:
+        details = {"original": bad["original"]} if bad.get("original") else {}
+        failure = ToolFailure(bad["code"], bad["message"], bad.get("next_step", ""), **details)
+        return _answer(call, failure)
+    decision = (state.get("hw_decisions") or {}).get(call["id"], {})
+    kind = decision.get("type")
+    if kind == "respond":
+        return _say(call, {"ok": True, "answer": decision.get("message", "")})
+    if kind == "reject":
+        why = decision.get("message") or "no reason given"
+        return _answer(
+            call,
+            ToolFailure("rejected", f"a person rejected this call: {why}", "do it another way"),
+        )
+    if (call["id"] in state["hw_run"].get("ask", []) and kind not in RUN) or call[
+        "name"
+    ] == ASK_USER:
+        return _answer(call, ToolFailure("not_run", "nobody approved this call", "go on without"))
+    if spent:
+        return _answer(
+            call,
+            ToolFailure("not_run", "the limit of tool calls is reached", "answer now"),
+        )
+    return None
+
+
+def _answer(call: ToolCall, failure: ToolFailure) -> ToolMessage:
+    return _say(call, failure.as_result(), code=failure.code)
+
+
+def _say(call: ToolCall, result: dict[str, object], code: FailureCode | None = None) -> ToolMessage:
+    return ToolMessage(
+        observation(result),
+        name=call["name"],
+        tool_call_id=call["id"],
+        status="error" if code else "success",
+        additional_kwargs={"code": code} if code else {},
+    )
+
+
+def _as_text(error: Exception) -> str:
+    """Any exception of a tool as an observation; what the user must mend passes."""
+    if isinstance(error, HeadwayError):
+        raise error
+    return observation(as_failure(error).as_result())
+
+
+def _wrap(request: ToolCallRequest, execute: Callable[[ToolCallRequest], Any]) -> Any:
+    return _batch.get().run_call(request, execute)
+
+
+async def _awrap(request: ToolCallRequest, execute: Callable[[ToolCallRequest], Any]) -> Any:
+    return await _batch.get().arun_call(request, execute)
+
+
+def _join(outputs: Sequence[Any], batch: Batch) -> Any:
+    """One update: references in call order, the parked hand-off target, other updates through."""
+    observations: list[Observation] = []
+    commands: list[Command[Any]] = []
+    goto: Any = None
+    for output in outputs:
+        for item in output if isinstance(output, list) else [output]:
+            if isinstance(item, Command) and item.graph == Command.PARENT:
+                commands.append(item)
+                continue
+            update: Any = (item.update or {}) if isinstance(item, Command) else item
+            if isinstance(item, Command):
+                goto = item.goto or goto
+            update = {"messages": [update]} if isinstance(update, ToolMessage) else dict(update)
+            observations += map(_reference, convert_to_messages(update.pop("messages", [])))
+            if update:
+                commands.append(Command(update=update))
+    made: Update = {"hw_observations": observations, "hw_run": _counted(batch)}
+    if batch.files:
+        made["hw_files"] = batch.files
+    if goto:
+        made["hw_goto"] = goto
+    return [made, *commands] if commands else made
+
+
+def _counted(batch: Batch) -> Run:
+    run = batch.run
+    return {
+        **run,
+        "tool_calls": run.get("tool_calls", 0) + batch.allowed,
+        "refused_calls": run.get("refused_calls", 0) + batch.refused,
+        "seconds": run.get("seconds", 0.0) + time.monotonic() - batch.started,
+        "warnings": [*run.get("warnings", []), *batch.warnings],
+    }
+
+
+def _reference(message: Any) -> Observation:
+    if not isinstance(message, ToolMessage):
+        return {"extra": message.model_dump()}
+    if isinstance(message.artifact, dict) and "output" in message.artifact:
+        return Observation(**message.artifact)
+    seen = Observation(
+        call=message.tool_call_id,
+        name=message.name or "",
+        status=message.status,
+        text=str(message.text)[:4000],
+    )
+    code = message.additional_kwargs.get("code")
+    return {**seen, "problem": code} if code else seen

@@ -1,0 +1,57 @@
+"""truncate: the only door by which observations enter the history, bounded and in order."""
+
+from typing import Any
+
+from headway_tools.errors import ToolFailure
+from headway_tools.results import observation
+from langchain_core.messages import BaseMessage, ToolMessage, messages_from_dict
+from langgraph.runtime import Runtime
+
+from headway.context import Context
+from headway.history import open_calls, place
+from headway.notes import annotate
+from headway.observe import texts
+from headway.parts import Parts, Update
+from headway.spending import left
+from headway.state import State
+
+
+def truncate(state: State, runtime: Runtime[Context], *, parts: Parts) -> Update:
+    """Write the bounded observations behind their calls; the last one carries what progress has
+    to say and what is left of the budget."""
+    observations = state.get("hw_observations", [])
+    by_call = {o["call"]: o for o in observations if "call" in o}
+    seen = texts(observations, parts.env(state, runtime), parts)
+    answers: list[ToolMessage] = []
+    for call in open_calls(state["messages"]).calls:
+        known = by_call.get(call["id"] or "")
+        answers.append(
+            ToolMessage(
+                seen[known["call"]] if known else _lost(),
+                name=call["name"],
+                tool_call_id=call["id"],
+                status=known["status"] if known else "error",
+            )
+        )
+    if answers:
+        advice = (state.get("hw_verdict") or {}).get("advice", "")
+        budget = left(state["hw_run"], parts.limits(runtime))
+        answers[-1].content = annotate(str(answers[-1].content), " ".join(filter(None, (advice, budget))))
+    extra = [_message(o["extra"]) for o in observations if "extra" in o]
+    return {
+        "messages": [*place(state["messages"], answers), *extra],
+        "hw_observations": [],
+        "hw_decisions": {},
+        "hw_verdict": {},
+    }
+
+
+def _lost() -> str:
+    failure = ToolFailure(
+        "interrupted", "no result was recorded; it may or may not have run", "look before repeating"
+    )
+    return observation(failure.as_result())
+
+
+def _message(data: dict[str, Any]) -> BaseMessage:
+    return messages_from_dict([{"type": data["type"], "data": data}])[0]

@@ -1,0 +1,57 @@
+"""headway's own words to the model: added to an observation, or as one user message."""
+
+import json
+from collections.abc import Sequence
+from typing import Any, Final
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+
+AUTHOR: Final = "headway"
+"""`name` of the user messages that headway writes; they are no human messages for limits."""
+
+FIELD: Final = "headway"
+"""Key of headway's own notes in a message's `response_metadata`, and in JSON observations."""
+
+
+def annotate(observation: str, note: str) -> str:
+    """`observation` with `note` at its end; a JSON object stays one (field `headway`)."""
+    if not note:
+        return observation
+    if observation.startswith("{"):
+        try:
+            value = json.loads(observation)
+        except ValueError:
+            value = None
+        if isinstance(value, dict):
+            return json.dumps({**value, FIELD: note}, ensure_ascii=False, separators=(", ", ": "))
+    return f"{observation}\n\n[{AUTHOR}] {note}" if observation else f"[{AUTHOR}] {note}"
+
+
+def from_headway(text: str) -> HumanMessage:
+    """A user message by headway."""
+    return HumanMessage(text, name=AUTHOR)
+
+
+def meta(message: BaseMessage) -> dict[str, Any]:
+    """headway's notes on a message (`problem`, `finish`, `call_errors`, …); {} where none."""
+    found = message.response_metadata.get(FIELD)
+    return found if isinstance(found, dict) else {}
+
+
+def is_human(message: BaseMessage) -> bool:
+    """A person's message, not one of headway's."""
+    return isinstance(message, HumanMessage) and message.name != AUTHOR
+
+
+def is_own(message: BaseMessage, earlier: Sequence[BaseMessage]) -> bool:
+    """Written by a headway run: its replies, its notes, and answers to its calls."""
+    if isinstance(message, HumanMessage):
+        return message.name == AUTHOR
+    if isinstance(message, ToolMessage):
+        return any(
+            isinstance(m, AIMessage)
+            and FIELD in m.response_metadata
+            and any(call["id"] == message.tool_call_id for call in m.tool_calls)
+            for m in reversed(earlier)
+        )
+    return isinstance(message, AIMessage) and FIELD in message.response_metadata

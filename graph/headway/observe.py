@@ -1,0 +1,40 @@
+"""From references to the bounded text that the model sees."""
+
+from collections.abc import Sequence
+
+from headway_tools.env import ToolEnv
+from headway_tools.errors import ToolFailure
+from headway_tools.results import observation
+
+from headway.parts import Parts
+from headway.state import Observation
+from headway.truncation import shorten
+
+
+def texts(observations: Sequence[Observation], env: ToolEnv, parts: Parts) -> dict[str, str]:
+    """The bounded text of each observation, by call id."""
+    tools = frozenset(tool.name for tool in parts.tools)
+    return {o["call"]: _text(o, env, parts, tools) for o in observations if "call" in o}
+
+
+def bounded(text: str, name: str, parts: Parts) -> str:
+    """`text` that is in no journal, cut by the same rules."""
+    return shorten(
+        text, limits=parts.settings.truncation, output="", name=name, tools=frozenset()
+    )
+
+
+def _text(seen: Observation, env: ToolEnv, parts: Parts, tools: frozenset[str]) -> str:
+    if "output" not in seen:
+        return seen.get("text", "")
+    try:
+        whole = env.journal.read(seen["output"])
+    except ToolFailure as failure:
+        return observation(failure.as_result())
+    return shorten(
+        whole,
+        limits=parts.settings.truncation,
+        output=seen["output"],
+        name=seen["name"],
+        tools=tools,
+    )

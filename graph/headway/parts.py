@@ -1,0 +1,100 @@
+"""What the nodes of one agent are bound to: settings, tools, model, environments."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from headway_tools.env import ToolEnv
+from headway_tools.errors import HeadwayError
+from headway_tools.kinds import Declaration, declaration_of
+from langchain_core.language_models import BaseChatModel
+from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.tools import BaseTool
+from langgraph.runtime import Runtime, get_runtime
+
+from headway.context import Context, Settings, coerce_context, effective_limits, effective_model
+from headway.environment import Environments
+from headway.limits import Limits
+from headway.models import open_model
+from headway.state import State
+
+Update = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Bound to every node by `headway.agent.assemble`."""
+
+    settings: Settings
+    tools: tuple[BaseTool, ...]
+    model: BaseChatModel | None
+    """A model object given by the builder; else the name in context or settings is opened."""
+    environments: Environments
+    name: str = "headway"
+    _opened: dict[str, BaseChatModel] = field(default_factory=dict)
+
+    def context(self, runtime: Runtime[Context]) -> Context:
+        return coerce_context(runtime.context)
+
+    def limits(self, runtime: Runtime[Context]) -> Limits:
+        return effective_limits(self.settings, self.context(runtime))
+
+    def tool(self, name: str) -> BaseTool | None:
+        return next((tool for tool in self.tools if tool.name == name), None)
+
+    def declaration(self, name: str) -> Declaration:
+        return declaration_of(self.tool(name))
+
+    def env(self, state: State, runtime: Runtime[Context]) -> ToolEnv:
+        """The environment of this state's branch; without a thread, one of this run alone."""
+        info = runtime.execution_info
+        thread_id = info.thread_id if info else None
+        run_id = state.get("hw_run", {}).get("id", "")
+        return self.environments.get(thread_id, state.get("hw_branch", ""), run_id)
+
+    def chat(self, context: Context) -> tuple[BaseChatModel, str]:
+        """The model to call and its name."""
+        name = effective_model(self.settings, context)
+        if self.model is not None and context.model is None:
+            return self.model, name or _name_of(self.model)
+        if name is None:
+            raise HeadwayError(
+                "no model: pass --model openai:NAME (or HEADWAY_MODEL), set OPENAI_API_KEY, "
+                "or try `headway demo`"
+            )
+        if name not in self._opened:
+            settings = self.settings
+            self._opened[name] = open_model(
+                name,
+                base_url=settings.base_url,
+                api_key=settings.api_key,
+                model_args=settings.model_args,
+            )
+        return self._opened[name], name
+
+
+def _name_of(model: BaseChatModel) -> str:
+    for attribute in ("model_name", "model"):
+        value = getattr(model, attribute, None)
+        if isinstance(value, str):
+            return value
+    return model._llm_type
+
+
+class Twin(Runnable[State, Update]):
+    """One node with a synchronous and an asynchronous body, both `(state, runtime) → update`."""
+
+    def __init__(
+        self,
+        body: Callable[[State, Runtime[Context]], Update],
+        abody: Callable[[State, Runtime[Context]], Awaitable[Update]],
+    ) -> None:
+        self._body, self._abody = body, abody
+
+    def invoke(self, input: State, config: RunnableConfig | None = None, **kwargs: Any) -> Update:
+        return self._body(input, get_runtime(Context))
+
+    async def ainvoke(
+        self, input: State, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> Update:
+        return await self._abody(input, get_runtime(Context))

@@ -1,0 +1,87 @@
+"""The request for the model, rebuilt the same way by the agent node and the debugger."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage, SystemMessage
+from langchain_core.tools import BaseTool
+
+from headway.context import Context, effective_limits
+from headway.history import mend
+from headway.parts import Parts
+from headway.prompt import system_prompt
+from headway.spending import last_call
+from headway.state import State
+from headway.status import LimitKind
+from headway.window import estimate_tokens, factor_from, fit
+
+DEFAULT_WINDOW: Final = 128_000
+"""Tokens assumed where neither setting nor model data say otherwise."""
+
+DEFAULT_RESERVE: Final = 4_096
+"""Tokens kept free for the reply."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What leaves for the model."""
+
+    messages: list[BaseMessage]
+    tools: list[BaseTool]
+    tokens: int
+    """Estimated input tokens."""
+    window: dict[str, Any]
+    """What is shortened in it; goes back into state so that the prefix stays the same."""
+    closing: LimitKind | None
+    """The limit that makes this the kept last call, without tools."""
+
+
+def build(
+    state: State,
+    *,
+    parts: Parts,
+    context: Context,
+    model: BaseChatModel | None = None,
+    shrink: bool = False,
+) -> Request:
+    """The request that follows `state`. `shrink` shortens once more, after a server said that
+    the context is too long."""
+    limits = effective_limits(parts.settings, context)
+    window = window_tokens(parts, model)
+    history = state.get("messages", [])
+    factor = factor_from(history)
+    fitted, memory = fit(
+        mend([SystemMessage(_system(parts, context, state)), *history]),
+        window=window,
+        reserve=min(DEFAULT_RESERVE, window // 4),
+        factor=factor,
+        shortened_before=state.get("hw_window", {}),
+        shrink=shrink,
+    )
+    tokens = estimate_tokens(fitted, factor)
+    closing = last_call(state.get("hw_run", {}), limits, tokens)
+    tools = [] if closing else list(parts.tools)
+    return Request(fitted, tools, tokens, memory, closing)
+
+
+def window_tokens(parts: Parts, model: BaseChatModel | None) -> int:
+    """The setting, else the model's own data, else `DEFAULT_WINDOW`."""
+    if parts.settings.window:
+        return parts.settings.window
+    profile = getattr(model, "profile", None)
+    known = profile.get("max_input_tokens") if isinstance(profile, dict) else None
+    return known if isinstance(known, int) and known > 0 else DEFAULT_WINDOW
+
+
+def _system(parts: Parts, context: Context, state: State) -> str:
+    settings = parts.settings
+    workspace = settings.workspace if settings.workspace_root is None else None
+    return system_prompt(
+        settings.system_prompt,
+        limits=effective_limits(settings, context),
+        workspace=str(workspace) if workspace else None,
+        check=settings.check,
+        instructions="\n\n".join(filter(None, (settings.instructions, context.instructions))),
+        thoughts=settings.thoughts if context.thoughts is None else context.thoughts,
+    )

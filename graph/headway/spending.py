@@ -1,0 +1,67 @@
+"""What a run has left of its limits, decided before a call is sent."""
+
+from headway.limits import Limits
+from headway.state import Run
+from headway.status import LimitKind
+
+
+def reached(run: Run, limits: Limits, next_tokens: int) -> LimitKind | None:
+    """The limit that forbids another model call, given an estimate of its tokens."""
+    if run.get("model_calls", 0) >= limits.model_calls:
+        return "model_calls"
+    if limits.seconds is not None and run.get("seconds", 0.0) >= limits.seconds:
+        return "seconds"
+    if limits.tokens is not None and tokens(run) + next_tokens > limits.tokens:
+        return "tokens"
+    cost = run.get("cost")
+    if limits.cost is not None and cost is not None and cost >= limits.cost:
+        return "cost"
+    return None
+
+
+def last_call(run: Run, limits: Limits, next_tokens: int) -> LimitKind | None:
+    """The limit for which the next model call is the kept one, made without tools."""
+    if run.get("model_calls", 0) + 1 >= limits.model_calls:
+        return "model_calls"
+    if limits.tokens is not None and tokens(run) + 2 * next_tokens > limits.tokens:
+        return "tokens"
+    if run.get("refused_calls") and limits.tool_calls is not None:
+        return "tool_calls"
+    return None
+
+
+def tokens(run: Run) -> int:
+    """Input and output tokens so far."""
+    return run.get("input_tokens", 0) + run.get("output_tokens", 0)
+
+
+def tool_calls_left(run: Run, limits: Limits) -> int | None:
+    """Tool executions that may still happen; None = no limit."""
+    if limits.tool_calls is None:
+        return None
+    return max(0, limits.tool_calls - run.get("tool_calls", 0))
+
+
+def seconds_left(run: Run, limits: Limits, most: float) -> float:
+    """Seconds that the next call may take: `most`, less where the run's time ends earlier."""
+    if limits.seconds is None:
+        return most
+    return max(0.05, min(most, limits.seconds - run.get("seconds", 0.0)))
+
+
+def left(run: Run, limits: Limits) -> str:
+    """What is left, for the model: at the end of the newest observation."""
+    calls = limits.model_calls - run.get("model_calls", 0)
+    if calls <= 0:
+        return ""
+    if calls == 1:
+        return (
+            "Last reply, without tools: give the final answer from what is established, and say "
+            "what is missing."
+        )
+    tools = tool_calls_left(run, limits)
+    if tools is None:
+        return f"left: {calls} replies"
+    if tools == 0:
+        return f"left: {calls} replies, no tool call: answer from what is established"
+    return f"left: {calls} replies, {tools} tool calls"
