@@ -1,0 +1,140 @@
+"""Bringing a folder to a state: in place, or in a fresh folder."""
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from headway_tools.errors import HeadwayError
+from headway_tools.snapshots.apply import Apply
+from headway_tools.snapshots.beneath import Beneath
+from headway_tools.snapshots.compare import (
+    EMPTY,
+    ReadFolder,
+    compare,
+    lookup,
+    without_object_stores,
+)
+from headway_tools.snapshots.entries import Change, Entry, Note, Report
+from headway_tools.snapshots.plan import Plan, make_plan
+from headway_tools.snapshots.states import ROOT_FLAGS, State, States
+
+_ROUNDS = 3
+
+
+def plan_restore(states: States, now: State, target: State) -> Plan:
+    """What brings a folder from `now` to `target`, and what is left alone."""
+
+    def holds_folder(path: bytes) -> bool:
+        entry = lookup(states.folder, target.root, path)
+        return entry is not None and entry.kind == "folder"
+
+    return make_plan(states.compare(now, target), now.notes, holds_folder)
+
+
+def restore(states: States, target: State, root: Path) -> Report:
+    """Restore in place, and look again: what could not be seen at first (a folder that was not
+    readable) is done in a second round, and the report is of what was really reached."""
+    before = now = states.record(root)
+    plan = plan_restore(states, now, target)
+    done: dict[bytes, Change] = {}
+    notes = {note.raw: note for note in target.notes}
+    for _ in range(_ROUNDS):
+        notes.update((note.raw, note) for note in plan.notes)
+        if not plan.changes and not now.leftovers:
+            break
+        _check_content(states, plan.changes)
+        refused = _change(states, target, root, plan.changes, now.leftovers)
+        notes.update((note.raw, note) for note in refused)
+        done.update((change.raw, change) for change in plan.changes)
+        now = states.record(root)
+        following = plan_restore(states, now, target)
+        if following.changes == plan.changes:
+            break
+        plan = following
+    undone = {change.raw for change in plan.changes} if now is not before else set()
+    changes = [change for raw, change in done.items() if raw not in undone]
+    return Report(target.id, before.id, _sorted(changes), sorted(notes.values(), key=_raw))
+
+
+def extract(states: States, target: State, folder: Path) -> Report:
+    """Fill a fresh folder beside its final place and rename it there."""
+    if folder.exists() and any(folder.iterdir()):
+        raise HeadwayError(f"{folder} is not empty: choose another folder")
+    staging = folder.with_name(f".headway-extract-{folder.name}")
+    try:
+        if staging.exists():
+            shutil.rmtree(staging)
+        staging.mkdir(mode=0o700, parents=True)
+        changes = compare(states.folder_with_times, EMPTY, target.root)
+        wanted = [change for change in changes if not _is_unkept(change)]
+        refused = _change(states, target, staging, wanted, [], times=True)
+        if refused:
+            raise HeadwayError(f"cannot create {refused[0].path} below {folder}")
+        staging.rename(folder)
+    except OSError as error:
+        raise HeadwayError(f"cannot create {folder}: {error.strerror}") from error
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+    return Report(target.id, None, _sorted(wanted), target.notes)
+
+
+def _check_content(states: States, changes: list[Change]) -> None:
+    """Raise for a damaged object before anything is touched."""
+    for change in changes:
+        if change.after is not None and change.after.kind == "file" and change.kind != "mode":
+            for _ in states.store.parts(change.after.id):
+                pass
+
+
+def _change(
+    states: States,
+    target: State,
+    root: Path,
+    changes: list[Change],
+    leftovers: list[bytes],
+    *,
+    times: bool = False,
+) -> list[Note]:
+    read: ReadFolder = states.folder_with_times if times else states.folder
+
+    def entry_at(path: bytes) -> Entry | None:
+        return lookup(read, target.root, path)
+
+    try:
+        with _beneath(root) as beneath:
+            for leftover in leftovers:
+                beneath.delete_file(leftover)
+            apply = Apply(beneath, states.store.parts, entry_at, target.groups, times=times)
+            apply.run(changes)
+            return apply.notes
+    except OSError as error:
+        raise HeadwayError(
+            f"cannot restore {root}: {error.strerror}; mend that and restore again to complete it"
+        ) from error
+
+
+@contextlib.contextmanager
+def _beneath(root: Path) -> Iterator[Beneath]:
+    handle = os.open(root, ROOT_FLAGS)
+    try:
+        beneath = Beneath(handle)
+    finally:
+        os.close(handle)
+    try:
+        yield beneath
+    finally:
+        beneath.close()
+
+
+def _is_unkept(change: Change) -> bool:
+    return change.after is not None and change.after.kind == "unkept"
+
+
+def _sorted(changes: list[Change]) -> list[Change]:
+    return sorted(without_object_stores(changes), key=_raw)
+
+
+def _raw(item: Change | Note) -> list[bytes]:
+    return item.raw.split(b"/")
