@@ -69,7 +69,7 @@ def after_truncate(state: State) -> Any:
     return state.get("hw_goto") or "agent"
 
 
-def after_verify(state: State) -> Literal["agent", "finish", "__end__"]:
+def after_verify(state: State) -> str:
     """The end, another try, or the partial result."""
     run = state["hw_run"]
     if run.get("stop"):
@@ -79,7 +79,7 @@ def after_verify(state: State) -> Literal["agent", "finish", "__end__"]:
     return "finish" if state["hw_remaining"] < MIN_REMAINING else "agent"
 
 
-def after_finish(state: State) -> Literal["agent", "__end__"]:
+def after_finish(state: State) -> str:
     """The end, unless a person said to go on."""
     return END if state.get("outcome") else "agent"
 

@@ -31,7 +31,7 @@ from headway.limits import Limits
 from headway.parts import Parts
 from headway.progress import ProgressSettings
 from headway.state import InputState, OutputState, State
-from headway.truncation import TruncationLimits
+from headway.truncation import Truncation
 
 DURABILITY = "__pregel_durability"
 """LangGraph's private key of the default durability (a test holds it): each step is saved before
@@ -68,7 +68,7 @@ class Options(TypedDict, total=False):
     interactive: bool
     on_stop: Literal["return", "ask"]
     progress: ProgressSettings
-    truncation: TruncationLimits
+    truncation: Truncation
     window: int | None
     home: Path | str | None
     memory: bool
@@ -123,7 +123,7 @@ def compile_agent(
         "configurable": {DURABILITY: "sync"},
         "recursion_limit": max(10_000, 5 * parts.settings.limits.model_calls + 20),
     }
-    return cast(Agent, compiled.with_config(config))
+    return compiled.with_config(config)
 
 
 def workspace_tools(*, interactive: bool = False) -> tuple[BaseTool, ...]:
@@ -135,7 +135,7 @@ def workspace_tools(*, interactive: bool = False) -> tuple[BaseTool, ...]:
 def settings_from(model: str | None, options: Options) -> Settings:
     """The options as `Settings`: paths absolute and checked, sequences as tuples."""
     given: dict[str, Any] = {
-        key: tuple(value) if key in _TUPLES and value is not None else value
+        key: tuple(cast(Sequence[Any], value)) if key in _TUPLES and value is not None else value
         for key, value in options.items()
         if key not in ("unsafe_workspace", "limits", *_PATHS)
     }
@@ -148,9 +148,7 @@ def settings_from(model: str | None, options: Options) -> Settings:
         return settings
     home = settings.home or default_home()
     unsafe = options.get("unsafe_workspace", False)
-    return replace(
-        settings, workspace=check_workspace(workspace, data_home=home, unsafe=unsafe)
-    )
+    return replace(settings, workspace=check_workspace(workspace, data_home=home, unsafe=unsafe))
 
 
 _PATHS = ("workspace", "root", "workspace_root", "home")

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from headway.limits import Limits
 from headway.progress import ProgressSettings
-from headway.truncation import TruncationLimits
+from headway.truncation import Truncation, TruncationLimits
 
 Ask = Literal["never", "edits", "all"]
 """Which calls a person is asked about: none beyond the rules, edits and commands, every call."""
@@ -88,7 +88,8 @@ class Settings:
     """Somebody can answer: `ask_user` is bound, destructive commands are asked about."""
     on_stop: Literal["return", "ask"] = "return"
     progress: ProgressSettings = ProgressSettings()
-    truncation: TruncationLimits = TruncationLimits()
+    truncation: Truncation = TruncationLimits()
+    """For all tools, by tool, or a function of the tool; None is off."""
     window: int | None = None
     """Tokens of the model's context; None: from the model's profile, else a default."""
     home: Path | None = None

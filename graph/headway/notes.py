@@ -9,14 +9,18 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 AUTHOR: Final = "headway"
 """`name` of the user messages that headway writes; they are no human messages for limits."""
 
+Content = str | list[str | dict[Any, Any]]
+
 FIELD: Final = "headway"
 """Key of headway's own notes in a message's `response_metadata`, and in JSON observations."""
 
 
-def annotate(observation: str, note: str) -> str:
+def annotate(observation: Content, note: str) -> Content:
     """`observation` with `note` at its end; a JSON object stays one (field `headway`)."""
     if not note:
         return observation
+    if isinstance(observation, list):
+        return [*observation, {"type": "text", "text": f"[{AUTHOR}] {note}"}]
     if observation.startswith("{"):
         try:
             value = json.loads(observation)

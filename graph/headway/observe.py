@@ -1,6 +1,7 @@
 """From references to the bounded text that the model sees."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from headway_tools.env import ToolEnv
 from headway_tools.errors import ToolFailure
@@ -11,7 +12,9 @@ from headway.state import Observation
 from headway.truncation import shorten
 
 
-def texts(observations: Sequence[Observation], env: ToolEnv, parts: Parts) -> dict[str, str]:
+def texts(
+    observations: Sequence[Observation], env: ToolEnv, parts: Parts
+) -> dict[str, str | list[Any]]:
     """The bounded text of each observation, by call id."""
     tools = frozenset(tool.name for tool in parts.tools)
     return {o["call"]: _text(o, env, parts, tools) for o in observations if "call" in o}
@@ -19,12 +22,10 @@ def texts(observations: Sequence[Observation], env: ToolEnv, parts: Parts) -> di
 
 def bounded(text: str, name: str, parts: Parts) -> str:
     """`text` that is in no journal, cut by the same rules."""
-    return shorten(
-        text, limits=parts.settings.truncation, output="", name=name, tools=frozenset()
-    )
+    return shorten(text, limits=parts.settings.truncation, output="", name=name, tools=frozenset())
 
 
-def _text(seen: Observation, env: ToolEnv, parts: Parts, tools: frozenset[str]) -> str:
+def _text(seen: Observation, env: ToolEnv, parts: Parts, tools: frozenset[str]) -> str | list[Any]:
     if "output" not in seen:
         return seen.get("text", "")
     try:

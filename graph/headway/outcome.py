@@ -34,7 +34,7 @@ class FileChange(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     path: str
-    kind: Literal["added", "changed", "deleted", "mode"]
+    kind: Literal["added", "changed", "deleted", "mode", "links"]
     runs_by_itself: bool = False
     """A file that tools execute unasked (conftest.py, .envrc, package scripts, …)."""
 

@@ -170,6 +170,7 @@ def established(
 
 _WORD: Final = {
     "added": "added", "changed": "changed", "deleted": "deleted", "mode": "given another mode",
+    "links": "linked otherwise",
 }  # fmt: skip
 
 

@@ -26,6 +26,7 @@ from headway.events import STREAM_MODES, Event, Events
 from headway.outcome import Outcome
 from headway.parts import Parts
 from headway.report import outcome
+from headway.status import Status
 
 from headway.steps import trace
 from headway.storage import async_sqlite_saver, sqlite_saver
@@ -76,7 +77,8 @@ class Job:
             "thread": self.thread,
             "task": self.task,
             "workspace": str(settings.workspace) if settings.workspace else None,
-            "model": settings.model or (type(self.parts.model).__name__ if self.parts.model else None),
+            "model": settings.model
+            or (type(self.parts.model).__name__ if self.parts.model else None),
             "sandbox": settings.sandbox,
             "limits": settings.limits.model_dump(),
         }
@@ -197,9 +199,7 @@ async def astream_agent(
         yield await asyncio.to_thread(_end, job, state, cancelled=control.cancelled)
 
 
-async def _driven(
-    graph: Agent, given: Any, job: Job, control: Control
-) -> AsyncIterator[Event]:
+async def _driven(graph: Agent, given: Any, job: Job, control: Control) -> AsyncIterator[Event]:
     """The events of the run, which goes in a task of its own so that `control` can cancel it."""
     queue: asyncio.Queue[Event | None] = asyncio.Queue()
     events = Events()
@@ -358,7 +358,7 @@ def _outcome(
     state: Any = values
     run_id = values.get("hw_run", {}).get("id", "")
     env = job.parts.environments.get(job.thread, values.get("hw_branch", ""), run_id)
-    status = "needs_approval" if snapshot.interrupts and not cancelled else "cancelled"
+    status: Status = "needs_approval" if snapshot.interrupts and not cancelled else "cancelled"
     pending = [{"id": i.id, **_as_dict(i.value)} for i in snapshot.interrupts]
     made = outcome(state, status=status, env=env, limits=job.parts.settings.limits)
     return made.model_copy(update={"pending": pending})

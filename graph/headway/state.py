@@ -74,6 +74,8 @@ class Run(TypedDict, total=False):
     """Snapshot id when progress last looked."""
     task: str
     """Id of the human message that this run answers."""
+    structured: Any
+    """The answer as data, with `response_format`. Written by verify."""
     warnings: list[str]
 
 

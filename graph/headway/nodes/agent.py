@@ -22,7 +22,7 @@ from headway.reply import settle
 from headway.request import Request, build
 from headway.spending import reached, seconds_left
 from headway.state import Run, State, Stop
-from headway.usage import add_reply
+from headway.costs import add_reply
 from headway.window import estimate_tokens
 
 HANDOFF: Final = "__handoff_destination"
@@ -185,5 +185,3 @@ def _seconds(plan: Plan) -> float:
 
 def _stop(run: Run, stop: Stop) -> Update:
     return {"hw_run": {**run, "stop": stop}}
-
-

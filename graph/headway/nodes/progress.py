@@ -20,7 +20,9 @@ def progress(state: State, runtime: Runtime[Context], *, parts: Parts) -> Update
     if message is None:
         return {"hw_verdict": {}}
     memory, verdict = detect(
-        state.get("hw_progress", {}), _round(state, message, runtime, parts), parts.settings.progress
+        state.get("hw_progress", {}),
+        _round(state, message, runtime, parts),
+        parts.settings.progress,
     )
     run = {**state["hw_run"], "files_seen": state.get("hw_files", "")}
     if verdict.level == "stop":
@@ -31,9 +33,11 @@ def progress(state: State, runtime: Runtime[Context], *, parts: Parts) -> Update
     return {"hw_progress": memory, "hw_verdict": told, "hw_run": run}
 
 
-def _round(
-    state: State, message: AIMessage, runtime: Runtime[Context], parts: Parts
-) -> Round:
+def _plain(content: str | list[Any]) -> str:
+    return content if isinstance(content, str) else str(content)
+
+
+def _round(state: State, message: AIMessage, runtime: Runtime[Context], parts: Parts) -> Round:
     observations = {o["call"]: o for o in state.get("hw_observations", []) if "call" in o}
     seen = texts(list(observations.values()), parts.env(state, runtime), parts)
     bad = meta(message).get("call_errors", {})
@@ -43,7 +47,7 @@ def _round(
             CallFact(
                 name=call["name"],
                 args=call["args"],
-                observation=seen.get(call["id"] or "", ""),
+                observation=_plain(seen.get(call["id"] or "", "")),
                 status=observations.get(call["id"] or "", {}).get("status", "error"),
                 kind=parts.declaration(call["name"]).kind,
                 neutral=parts.declaration(call["name"]).neutral,

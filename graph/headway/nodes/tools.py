@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import groupby
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from headway_tools.env import use_env
 from headway_tools.errors import FailureCode, HeadwayError, ToolFailure
@@ -116,12 +116,13 @@ def plan(state: State, parts: Parts, left: int | None, batch: Batch) -> Iterator
 def refuse(call: ToolCall, state: State, *, spent: bool) -> ToolMessage | None:
     """The answer for a call that must not run: malformed, undecided, rejected, over the limit.
     For `ask_user` it is the person's answer."""
-    bad = meta(open_calls(state["messages"]).message).get("call_errors", {}).get(call["id"])
+    message = open_calls(state["messages"]).message
+    bad = meta(message).get("call_errors", {}).get(call["id"]) if message else None
     if bad is not None:
         details = {"original": bad["original"]} if bad.get("original") else {}
         failure = ToolFailure(bad["code"], bad["message"], bad.get("next_step", ""), **details)
         return _answer(call, failure)
-    decision = (state.get("hw_decisions") or {}).get(call["id"], {})
+    decision = (state.get("hw_decisions") or {}).get(call["id"] or "", {})
     kind = decision.get("type")
     if kind == "respond":
         return _say(call, {"ok": True, "answer": decision.get("message", "")})
@@ -212,7 +213,7 @@ def _reference(message: Any) -> Observation:
     if not isinstance(message, ToolMessage):
         return {"extra": message.model_dump()}
     if isinstance(message.artifact, dict) and "output" in message.artifact:
-        return Observation(**message.artifact)
+        return cast(Observation, message.artifact)
     seen = Observation(
         call=message.tool_call_id,
         name=message.name or "",

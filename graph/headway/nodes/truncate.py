@@ -36,7 +36,9 @@ def truncate(state: State, runtime: Runtime[Context], *, parts: Parts) -> Update
     if answers:
         advice = (state.get("hw_verdict") or {}).get("advice", "")
         budget = left(state["hw_run"], parts.limits(runtime))
-        answers[-1].content = annotate(str(answers[-1].content), " ".join(filter(None, (advice, budget))))
+        answers[-1].content = annotate(
+            answers[-1].content, " ".join(filter(None, (advice, budget)))
+        )
     extra = [_message(o["extra"]) for o in observations if "extra" in o]
     return {
         "messages": [*place(state["messages"], answers), *extra],

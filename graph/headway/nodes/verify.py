@@ -15,6 +15,7 @@ from headway.observe import bounded
 from headway.parts import Parts, Update
 from headway.report import as_state, last_text, outcome
 from headway.state import Check, Run, State, Stop
+from headway.status import Status
 from headway.steps import trace
 
 PATIENCE: Final = {"empty": 2, "cut": 1, "printed_call": 1, "promise": 1, "refused": 0, "format": 2}
@@ -59,7 +60,7 @@ def _text(state: State) -> Update | None:
         return None
     times = run.get("rejections", {}).get(problem, 0)
     if times >= PATIENCE[problem] or run.get("closing"):
-        status = "model_refused" if problem == "refused" else "invalid_answer"
+        status: Status = "model_refused" if problem == "refused" else "invalid_answer"
         return {"hw_run": {**run, "stop": Stop(status=status, evidence={"problem": problem})}}
     return _send_back(run, problem, SAID[problem])
 
@@ -72,16 +73,18 @@ def _send_back(run: Run, problem: str, text: str) -> Update:
 def _judge(
     state: State, runtime: Runtime[Context], parts: Parts, result: CheckResult, seconds: float
 ) -> Update:
-    run = {**state["hw_run"], "seconds": state["hw_run"].get("seconds", 0.0) + seconds}
-    run["check"] = _history(state["hw_run"].get("check", Check()), result, runtime)
-    if result.structured is not None:
-        run["structured"] = result.structured
-    judged: State = {**state, "hw_run": run}  # type: ignore[typeddict-item]
+    history = _history(state["hw_run"].get("check", Check()), result, runtime)
+    run: Run = {
+        **state["hw_run"],
+        "seconds": state["hw_run"].get("seconds", 0.0) + seconds,
+        "check": history,
+        "structured": result.structured,
+    }
+    judged: State = {**state, "hw_run": run}
     if result.report.passed:
         return _accept(judged, runtime, parts)
-    flat = run["check"].get("flat", 0)
-    if flat >= FLAT_ROUNDS or run.get("closing"):
-        status = "limit" if run.get("closing") else "check_failed"
+    if history.get("flat", 0) >= FLAT_ROUNDS or run.get("closing"):
+        status: Status = "limit" if run.get("closing") else "check_failed"
         stop = Stop(status=status, limit=run.get("closing"), missing=result.missing)
         return {"hw_run": {**run, "stop": stop}}
     text = bounded(result.observation, "check", parts)
