@@ -6,8 +6,6 @@ thread. An agent can change them all the same, so every note, restore and fork n
 `exclude=CACHES` keeps them.
 """
 
-from enum import Enum
-
 CACHES = (
     "__pycache__",
     ".pytest_cache",
@@ -29,36 +27,20 @@ TEMPORARY = b".headway-"
 RESTORING = TEMPORARY + b"restore-"
 
 
-class Zone(Enum):
-    """Where in a git repository a folder lies, as far as snapshots care."""
-
-    PLAIN = 0
-    GIT = 1
-    OBJECTS = 2
-
-    def enter(self, name: bytes) -> "Zone":
-        """The zone of the folder `name` in a folder of this zone.
-
-        `.git/objects`, `.git/modules/*/objects` and `.git/lfs/objects` are object stores; a
-        branch called `objects` lies below `refs` and `logs` and is none.
-        """
-        if self is Zone.OBJECTS:
-            return Zone.OBJECTS
-        if self is Zone.GIT:
-            if name == b"objects":
-                return Zone.OBJECTS
-            return Zone.PLAIN if name in (b"refs", b"logs") else Zone.GIT
-        return Zone.GIT if name == b".git" else Zone.PLAIN
-
-
 def object_store(path: bytes) -> bytes | None:
-    """The object store that `path` is or lies in, else None."""
-    zone = Zone.PLAIN
+    """The git object store that `path` is or lies in, else None.
+
+    `.git/objects`, `.git/modules/*/objects` and `.git/lfs/objects` are object stores; a branch
+    called `objects` lies below `refs` and `logs` and is none.
+    """
     parts = path.split(b"/")
-    for count, name in enumerate(parts, 1):
-        zone = zone.enter(name)
-        if zone is Zone.OBJECTS:
-            return b"/".join(parts[:count])
+    if b".git" not in parts:
+        return None
+    for count in range(parts.index(b".git") + 1, len(parts)):
+        if parts[count] in (b"refs", b"logs"):
+            return None
+        if parts[count] == b"objects":
+            return b"/".join(parts[: count + 1])
     return None
 
 

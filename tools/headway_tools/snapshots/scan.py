@@ -7,10 +7,12 @@ appears or goes does not make another snapshot.
 
 import os
 import stat
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import NamedTuple
 
 from headway_tools.snapshots.entries import (
     Entry,
@@ -23,7 +25,7 @@ from headway_tools.snapshots.entries import (
     encode_times,
     join,
 )
-from headway_tools.snapshots.rules import RESTORING, TEMPORARY, Exclusions, Zone
+from headway_tools.snapshots.rules import RESTORING, TEMPORARY, Exclusions
 from headway_tools.snapshots.stats import (
     RACY_NS,
     FolderStats,
@@ -37,9 +39,17 @@ from headway_tools.snapshots.store import PART, Store
 MAX_DEPTH = 200  # open handles and stack frames of one scan
 _UNBOUNDED = 1 << 62
 _TRIES = 3
+_ENCODING, _ERRORS = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
 _NOTHING = FolderStats()
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class _Place(NamedTuple):
+    """Where the scan is: the path below the root, and how deep."""
+
+    path: bytes
+    depth: int
 
 
 @dataclass(frozen=True)
@@ -81,76 +91,77 @@ class Scan:
         max_bytes = self._limits.max_bytes
         self._room = _UNBOUNDED if max_bytes is None else max_bytes - self._store.used_bytes()
         status = os.fstat(root)
-        found = self._folder(root, b"", Zone.PLAIN, 0)
+        found = self._folder(root, _Place(b"", 0))
         return Entry("folder", stat.S_IMODE(status.st_mode), found, 0, _xattrs(root))
 
     @property
     def groups(self) -> Groups:
         return tuple(sorted(tuple(sorted(p)) for p in self._inodes.values() if len(p) > 1))
 
-    def _folder(self, handle: int, path: bytes, zone: Zone, depth: int) -> bytes:
+    def _folder(self, handle: int, place: _Place) -> bytes:
         """Scan one folder and store its entries; returns its id."""
-        known = self._known.get(path, _NOTHING)
+        known = self._known.get(place.path, _NOTHING)
         files: dict[bytes, Known] = {}
         entries: dict[bytes, Entry] = {}
         with os.scandir(handle) as listing:
-            items = list(listing)
+            items = list(listing)  # no handle of the listing stays open further down
         for item in items:
-            name = os.fsencode(item.name)
-            if self._excluded(item, path, name):
-                continue
+            name = item.name.encode(_ENCODING, _ERRORS)
             try:
                 status = item.stat(follow_symlinks=False)
-                if stat.S_ISDIR(status.st_mode):
-                    entries[name] = self._subfolder(handle, path, name, status, zone, depth)
-                    continue
                 stamp = stamp_of(status)
                 last = known.files.get(name)
-                if last is None or last[0] != stamp:
-                    last = stamp, self._read(handle, join(path, name), name, status, last)
+                if last is not None and last[0] == stamp:
+                    files[name] = last
+                    entry: Entry | None = last[1]
+                else:
+                    entry = self._look(handle, place, name, status, last)
             except FileNotFoundError:
                 continue
-            entries[name] = entry = last[1]
-            if entry.kind == "unkept":
-                self.notes.append(Note(join(path, name), entry.reason, entry.size))
+            if entry is None:
                 continue
-            if stamp[0] < self._racy_ns and stamp[1] < self._racy_ns:
-                files[name] = last
+            entries[name] = entry
+            if entry.kind == "folder" or entry.kind == "unkept":
+                continue
+            if name not in files and stamp[0] < self._racy_ns and stamp[1] < self._racy_ns:
+                files[name] = stamp, entry
             if status.st_nlink > 1 and entry.kind == "file":
                 inode = status.st_dev, status.st_ino
-                self._inodes.setdefault(inode, []).append(join(path, name))
-        return self._keep_folder(path, known, files, entries)
+                self._inodes.setdefault(inode, []).append(join(place.path, name))
+        return self._keep_folder(place.path, known, files, entries)
 
-    def _excluded(self, item: "os.DirEntry[str]", path: bytes, name: bytes) -> bool:
+    def _look(
+        self, parent: int, place: _Place, name: bytes, status: os.stat_result, last: Known | None
+    ) -> Entry | None:
+        """The entry of something new, changed or a folder; None if it is left out."""
+        path = join(place.path, name)
         if name.startswith(TEMPORARY):
             if name.startswith(RESTORING):
-                self.leftovers.append(join(path, name))
-            return True
-        if item.is_dir(follow_symlinks=False) and self._exclude.match(path, name):
-            self.notes.append(Note(join(path, name), "excluded"))
-            return True
-        return False
+                self.leftovers.append(path)
+            return None
+        if not stat.S_ISDIR(status.st_mode):
+            entry = self._read(parent, path, name, status, last)
+        elif self._exclude.match(place.path, name):
+            self.notes.append(Note(path, "excluded"))
+            return None
+        else:
+            below = _Place(path, place.depth + 1)
+            entry = self._subfolder(parent, below, name, status)
+        if entry.kind == "unkept":
+            self.notes.append(Note(path, entry.reason, entry.size))
+        return entry
 
-    def _subfolder(
-        self,
-        parent: int,
-        path: bytes,
-        name: bytes,
-        status: os.stat_result,
-        zone: Zone,
-        depth: int,
-    ) -> Entry:
-        below = join(path, name)
-        if depth >= MAX_DEPTH:
-            return self._unkept(below, "too_deep", status)
+    def _subfolder(self, parent: int, place: _Place, name: bytes, status: os.stat_result) -> Entry:
+        if place.depth > MAX_DEPTH:
+            return _unkept("too_deep", status)
         try:
             handle = os.open(name, _FOLDER_FLAGS, dir_fd=parent)
         except PermissionError:
-            return self._unkept(below, "unreadable", status)
+            return _unkept("unreadable", status)
         except NotADirectoryError as error:  # replaced since it was listed
             raise FileNotFoundError from error
         try:
-            found = self._folder(handle, below, zone.enter(name), depth + 1)
+            found = self._folder(handle, place)
             mode = stat.S_IMODE(status.st_mode)
             return Entry("folder", mode, found, 0, _xattrs(handle), status.st_mtime_ns)
         finally:
@@ -257,11 +268,6 @@ class Scan:
 
     def _put(self, key: bytes, part: int, data: bytes) -> None:
         self._room -= self._store.put(key, part, data)
-
-    def _unkept(self, path: bytes, reason: Reason, status: os.stat_result) -> Entry:
-        entry = _unkept(reason, status)
-        self.notes.append(Note(path, reason, entry.size))
-        return entry
 
 
 def _unkept(reason: Reason, status: os.stat_result) -> Entry:
