@@ -1,0 +1,148 @@
+"""One run per branch: a file lock that the kernel releases when its holder dies.
+
+The lock's file names the holder for the message and carries a token that grows with every
+acquisition: a holder that was overtaken (its thread's folder removed and made anew) notices.
+"""
+
+import asyncio
+import contextlib
+import fcntl
+import json
+import os
+import socket
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
+
+from headway_tools.errors import HeadwayError
+from headway_tools.home import ThreadFolder, folder_name, make_private
+
+_PAUSE = 0.05  # seconds between two tries
+
+
+class BranchLock:
+    """The lock of one branch of one thread, not held yet.
+
+    An object is held at most once at a time; a second one, in this process or another, waits.
+    """
+
+    def __init__(self, thread: ThreadFolder, branch: str) -> None:
+        self._path = thread.locks / folder_name(branch)
+        self._branch = branch
+        self._thread = thread.path.name
+        self._handle: int | None = None
+        self.token = 0
+        """Grows with every acquisition of this branch; 0 before the first."""
+
+    @contextmanager
+    def acquire(self, timeout: float) -> Iterator["BranchLock"]:
+        """Hold the lock within the block; waits up to `timeout` seconds, then `HeadwayError`."""
+        deadline = time.monotonic() + timeout
+        while not self.try_acquire():
+            self._refuse_after(deadline)
+            time.sleep(_PAUSE)
+        try:
+            yield self
+        finally:
+            self.release()
+
+    @asynccontextmanager
+    async def acquire_async(self, seconds: float) -> AsyncIterator["BranchLock"]:
+        """`acquire` for async code: the event loop goes on while it waits."""
+        deadline = time.monotonic() + seconds
+        while not self.try_acquire():
+            self._refuse_after(deadline)
+            await asyncio.sleep(_PAUSE)
+        try:
+            yield self
+        finally:
+            self.release()
+
+    def _refuse_after(self, deadline: float) -> None:
+        if time.monotonic() < deadline:
+            return
+        owner = self.owner()
+        who = "another run"
+        if owner:
+            who = f"process {owner.get('pid')} on {owner.get('host')} since {owner.get('since')}"
+        raise HeadwayError(
+            f"thread {self._thread} is busy: {who} holds branch {self._branch}; "
+            "wait for it, stop it, or fork"
+        )
+
+    def try_acquire(self) -> bool:
+        """Take the lock if it is free now. Never waits."""
+        if self._handle is not None:
+            return False
+        make_private(self._path.parent)
+        try:
+            handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise HeadwayError(
+                f"cannot lock {self._path}: {error.strerror}; check headway's data folder"
+            ) from error
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not self._is_current(handle):  # removed between open and lock
+                raise BlockingIOError
+            self.token = _write_owner(handle)
+        except BaseException as error:
+            os.close(handle)
+            if isinstance(error, BlockingIOError):
+                return False
+            raise
+        self._handle = handle
+        return True
+
+    def release(self) -> None:
+        """Give the lock back; nothing if it is not held."""
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            os.close(handle)
+
+    def still_mine(self) -> bool:
+        """False once the lock was released, its file removed, or someone else got it."""
+        if self._handle is None or not self._is_current(self._handle):
+            return False
+        return _read(self._handle).get("token") == self.token
+
+    def owner(self) -> dict[str, Any]:
+        """Who acquired the lock last: `pid`, `host`, `since`, `token`; empty if nobody ever did."""
+        try:
+            handle = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return {}
+        try:
+            return _read(handle)
+        finally:
+            os.close(handle)
+
+    def _is_current(self, handle: int) -> bool:
+        with contextlib.suppress(FileNotFoundError):
+            return os.path.samestat(os.fstat(handle), self._path.stat())
+        return False
+
+
+def _read(handle: int) -> dict[str, Any]:
+    """The first line: behind it a killed writer may have left the rest of a longer one."""
+    line = os.pread(handle, 4096, 0).partition(b"\n")[0]
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _write_owner(handle: int) -> int:
+    token = int(_read(handle).get("token", 0)) + 1
+    owner = {
+        "token": token,
+        "pid": os.getpid(),
+        "host": socket.gethostname(),
+        "since": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+    }
+    line = json.dumps(owner).encode() + b"\n"
+    os.pwrite(handle, line, 0)
+    os.ftruncate(handle, len(line))
+    return token
