@@ -18,8 +18,9 @@ from headway_debugger.normal import messages_in, normal_snapshot
 from headway_debugger.rows import Row, RowReader, corrupted, reader_for
 from headway_tools.errors import HeadwayError
 
-HISTORY_LIMIT = 10_000
-"""Checkpoints read at most through `get_state_history`, which has no cheap count."""
+MESSAGES = "messages"
+HISTORY_LIMIT = 200
+"""Newest checkpoints read where there are no rows to read: 30 to 50 ms each on a server."""
 
 
 class Graph(Protocol):
@@ -43,7 +44,7 @@ class Backend:
 
     `graph` is any compiled graph with a checkpointer, or a RemoteGraph. `check` is called with
     every state's metadata and values and raises `HeadwayError` for what this version cannot
-    read (a newer schema). `messages_key` names the channel that holds the messages.
+    read (a newer schema). Messages are looked for in the channel `messages`.
     """
 
     def __init__(
@@ -51,7 +52,6 @@ class Backend:
         graph: Graph,
         *,
         check: Callable[[Mapping[str, Any]], None] | None = None,
-        messages_key: str = "messages",
         history_limit: int = HISTORY_LIMIT,
     ) -> None:
         saver = getattr(graph, "checkpointer", None)
@@ -60,7 +60,6 @@ class Backend:
             saver if isinstance(saver, BaseCheckpointSaver) else None
         )
         self.local = hasattr(graph, "channels")
-        self.messages_key = messages_key
         self.history_limit = history_limit
         self._check = check
         self._reader: RowReader | None = reader_for(saver)
@@ -104,12 +103,11 @@ class Backend:
         """The messages that tasks wrote while they ran from each checkpoint of `ids`."""
         with _storage(thread_id):
             if self._reader is not None:
-                stored = self._reader.writes(thread_id, ids, self.messages_key)
+                stored = self._reader.writes(thread_id, ids, MESSAGES)
                 return {i: messages_in(values) for i, values in stored.items()}
             found = {i: self.graph.get_state(address(thread_id, i)).tasks for i in ids}
         return {
-            i: messages_in([_result(task.result, self.messages_key) for task in tasks])
-            for i, tasks in found.items()
+            i: messages_in([_result(task.result) for task in tasks]) for i, tasks in found.items()
         }
 
     def update(
@@ -153,7 +151,7 @@ def address(thread_id: str, checkpoint_id: str | None = None) -> RunnableConfig:
 
 def checkpoint_of(config: RunnableConfig) -> str:
     """The checkpoint id in a config that a graph returned."""
-    return str(config["configurable"]["checkpoint_id"])
+    return str(config.get("configurable", {})["checkpoint_id"])
 
 
 @contextmanager
@@ -174,8 +172,8 @@ def _not_found(error: Exception) -> bool:
     return status in (400, 404, 422) or "NoneType" in str(error) and isinstance(error, TypeError)
 
 
-def _result(result: Any, key: str) -> Any:
-    return result.get(key, []) if isinstance(result, dict) else []
+def _result(result: Any) -> Any:
+    return result.get(MESSAGES, []) if isinstance(result, dict) else []
 
 
 def _row_of(snapshot: StateSnapshot) -> Row:

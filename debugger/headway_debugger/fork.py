@@ -13,7 +13,8 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command, StateSnapshot
 
-from headway_debugger.backend import Backend, address
+from headway_debugger.backend import MESSAGES, Backend, address
+from headway_debugger.normal import messages_in
 from headway_debugger.tree import ThreadTree, TreeNode
 from headway_tools.errors import HeadwayError
 
@@ -55,9 +56,7 @@ def fork(backend: Backend, thread_id: str, node: TreeNode, edit: Edit | None = N
     start = backend.update(thread_id, node.id, None, COPY)
     if edit is None:
         return Fork(start, start, tuple(before.next))
-    values = dict(edit.values)
-    if tuple(before.next) == (START,):
-        values = {**_input(before), **values}
+    values = _over(pending_input(backend, before), edit.values)
     note = {"hw_as_node": as_node, "hw_fork": node.id}
     head = backend.update(thread_id, start, values, as_node, note)
     after = tuple(backend.snapshot(thread_id, head).next)
@@ -79,10 +78,35 @@ def continue_from(tree: ThreadTree, branch: str) -> RunnableConfig:
     return address(tree.thread_id, tree.branches[branch].tip.id)
 
 
-def _input(before: StateSnapshot) -> dict[str, Any]:
-    """What a run was started with, at its very first checkpoint, before it is in the state."""
-    results = [task.result for task in before.tasks if task.name == START]
-    return dict(results[0]) if results and isinstance(results[0], dict) else {}
+def editable(backend: Backend, thread_id: str, node: TreeNode) -> dict[str, Any]:
+    """What an edit may start from: the state, with the input that a first step has not taken in."""
+    snapshot = backend.snapshot(thread_id, node.id)
+    given = pending_input(backend, snapshot)
+    messages = messages_in([snapshot.values.get(MESSAGES, []), given.get(MESSAGES, [])])
+    return {**given, **snapshot.values, MESSAGES: messages}
+
+
+def pending_input(backend: Backend, snapshot: StateSnapshot) -> dict[str, Any]:
+    """What a run was started with, at its first checkpoint, where it is not in the state yet."""
+    if tuple(snapshot.next) != (START,):
+        return {}
+    given = snapshot.tasks[0].result
+    if given is None and backend.saver is not None:
+        stored = backend.saver.get_tuple(snapshot.config)
+        given = stored.checkpoint["channel_values"].get(START) if stored else None
+    return dict(given) if isinstance(given, dict) else {}
+
+
+def _over(given: Mapping[str, Any], edited: Mapping[str, Any]) -> dict[str, Any]:
+    """`edited` over an input: its messages replace those they were made from."""
+    messages = messages_in([given.get(MESSAGES, [])])
+    for message in messages_in([edited.get(MESSAGES, [])] if messages else []):
+        made_from = (message.id, message.type)
+        place = next(
+            (i for i, old in enumerate(messages) if (old.id, old.type) == made_from), len(messages)
+        )
+        messages[place : place + 1] = [message]
+    return {**given, **edited, **({MESSAGES: messages} if messages else {})}
 
 
 def _writer(node: TreeNode, following: tuple[str, ...], edit: Edit) -> str:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
-from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 
@@ -131,12 +130,10 @@ def reader_for(saver: object) -> RowReader | None:
         return MemoryRows(saver)
     if isinstance(saver, SqliteSaver):
         return SqliteRows(saver)
-    if isinstance(saver, BaseCheckpointSaver) and hasattr(saver, "_cursor"):
-        module = type(saver).__module__
-        if module.startswith("langgraph.checkpoint.postgres") and not module.endswith("aio"):
-            from headway_debugger.postgres import PostgresRows
+    if type(saver).__module__ == "langgraph.checkpoint.postgres":  # an extra: not imported here
+        from headway_debugger.postgres import reader
 
-            return PostgresRows(saver)
+        return reader(saver)
     return None
 
 
@@ -204,7 +201,7 @@ class SqliteRows:
 
     def writes(self, thread_id: str, ids: Iterable[str], channel: str) -> dict[str, list[Any]]:
         query = (
-            "SELECT task_path, task_id, idx, channel, type, value FROM writes WHERE thread_id = ? "
+            "SELECT task_path, task_id, idx, type, value FROM writes WHERE thread_id = ? "
             "AND checkpoint_ns = '' AND checkpoint_id = ? AND channel = ?"
         )
         found: dict[str, list[Any]] = {}
@@ -214,7 +211,7 @@ class SqliteRows:
             ordered = sorted(stored, key=lambda columns: columns[:3])
             try:
                 found[checkpoint_id] = [
-                    self.saver.serde.loads_typed((columns[4], columns[5])) for columns in ordered
+                    self.saver.serde.loads_typed(columns[3:]) for columns in ordered
                 ]
             except Exception as error:  # whatever a decoder makes of damaged bytes
                 raise corrupted(thread_id, checkpoint_id, error) from error

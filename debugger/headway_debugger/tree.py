@@ -6,7 +6,7 @@ LangGraph's own step plus one, so it does not move when a thread is paged, prune
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from headway_debugger.rows import Row, created
@@ -173,7 +173,8 @@ def _writers(row: Row, parent: Row | None, by_id: Mapping[str, Row]) -> tuple[st
         return ()
     if row.source == "fork" and row.step == parent.step + 1:
         return _writers(parent, by_id.get(parent.parent or ""), by_id)
-    sends = by_id[parent.parent].sends if parent.parent in by_id else ()
+    before = by_id.get(parent.parent or "")
+    sends = before.sends if before else ()
     return tuple(dict.fromkeys(_task_name(name, sends) for name in parent.ran))
 
 
@@ -246,9 +247,6 @@ def _unknown(tree: ThreadTree, step: str) -> str:
     tips = ", ".join(
         f"{branch.start.name} to {branch.tip.name}" for branch in list(tree.branches.values())[:6]
     )
-    return f"thread {tree.thread_id} has no step {step}: it has {tips}"
-
-
-def with_next(node: TreeNode, following: Iterable[str]) -> TreeNode:
-    """`node` with what runs next, read from its state."""
-    return replace(node, next=tuple(following))
+    older = any(node.parent and node.parent not in tree.nodes for node in tree.nodes.values())
+    hint = " (older steps were pruned or not read)" if older else ""
+    return f"thread {tree.thread_id} has no step {step}: it has {tips}{hint}"

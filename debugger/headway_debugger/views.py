@@ -5,10 +5,11 @@ from typing import Any
 
 from headway_debugger.backend import Backend
 from headway_debugger.heads import HeadStore
-from headway_debugger.tree import ThreadTree, build_tree
+from headway_debugger.tree import ThreadTree, TreeNode, build_tree
+from headway_tools.errors import HeadwayError
 
 RequestBuilder = Callable[[Mapping[str, Any]], Any]
-"""Rebuilds, from a state's values, exactly what was sent to the model."""
+"""Rebuilds, from the values of a state, exactly what was sent to the model there."""
 
 
 def tree(backend: Backend, thread_id: str, heads: HeadStore | None = None) -> ThreadTree:
@@ -18,3 +19,29 @@ def tree(backend: Backend, thread_id: str, heads: HeadStore | None = None) -> Th
     """
     names = heads.load().names if heads is not None else {}
     return build_tree(thread_id, backend.rows(thread_id), names)
+
+
+def state(backend: Backend, tree: ThreadTree, node: TreeNode) -> dict[str, Any]:
+    """All channels at a checkpoint; `HeadwayError`: damaged, or of a newer version."""
+    return dict(backend.snapshot(tree.thread_id, node.id).values)
+
+
+def request(
+    backend: Backend,
+    tree: ThreadTree,
+    node: TreeNode,
+    build: RequestBuilder,
+    *,
+    model_node: str = "agent",
+) -> Any:
+    """What `build` makes of the state that the model saw for this step.
+
+    That is the step itself where the model runs next, else its parent where the model made it.
+    `HeadwayError`: the model was not asked there.
+    """
+    snapshot = backend.snapshot(tree.thread_id, node.id)
+    if model_node in snapshot.next:
+        return build(snapshot.values)
+    if model_node in node.writers and node.parent is not None and node.source == "loop":
+        return build(backend.snapshot(tree.thread_id, node.parent).values)
+    raise HeadwayError(f"step {node.name} asked no model: choose one before or after {model_node}")
