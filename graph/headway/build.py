@@ -12,12 +12,13 @@ from headway_tools.errors import HeadwayError
 from headway_tools.home import default_home
 from headway_tools.read_file import read_file_tool
 from headway_tools.read_output import read_output_tool
-from headway_tools.sandbox import SandboxKind, require_isolation
+from headway_tools.sandbox import SandboxKind
 from headway_tools.think import think_tool
 from headway_tools.workspace import check_workspace
 from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import BaseTool
 from langchain_core.tools import tool as make_tool
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
 from langgraph.types import Checkpointer
@@ -34,8 +35,8 @@ from headway.state import InputState, OutputState, State
 from headway.truncation import Truncation
 
 DURABILITY = "__pregel_durability"
-"""LangGraph's private key of the default durability (a test holds it): each step is saved before
-the next one starts, unless the caller or a parent graph decides otherwise."""
+"""LangGraph's private key of the default durability (a test holds it). Without a checkpointer the
+value "sync" makes LangGraph 1.2.24 fail, so it is set only where there is one."""
 
 Agent = CompiledStateGraph[State, Context, InputState, OutputState]
 
@@ -86,8 +87,8 @@ def build_agent(
     """The compiled graph, ready to invoke, stream, embed as a node, or serve.
 
     `model` is any LangChain chat model or `provider:name`; `tools` any LangChain tools or functions
-    (default with a workspace: `workspace_tools()`). Raises `HeadwayError` for wrong use, and where
-    the machine cannot isolate commands that the tools would run.
+    (default with a workspace: `workspace_tools()`). Raises `HeadwayError` for wrong use. Nothing is
+    opened or probed here: that a machine cannot isolate commands shows at the start of a run.
     """
     parts = make_parts(model, tools=tools, name=name, options=options)
     return compile_agent(parts, checkpointer=checkpointer, store=store)
@@ -103,8 +104,6 @@ def make_parts(
     """What the nodes are bound to, checked; nothing is opened yet."""
     settings = settings_from(model if isinstance(model, str) else None, options)
     bound = _tools(tools, settings)
-    if settings.sandbox == "bubblewrap" and _runs_commands(bound, settings):
-        require_isolation()
     return Parts(
         settings=settings,
         tools=bound,
@@ -117,12 +116,12 @@ def make_parts(
 def compile_agent(
     parts: Parts, *, checkpointer: Checkpointer = None, store: BaseStore | None = None
 ) -> Agent:
-    """The graph of `parts`; each step is saved before the next unless the caller says otherwise."""
+    """The graph of `parts`. With a checkpointer each step is saved before the next one starts,
+    unless the caller or a parent graph says otherwise."""
     compiled = assemble(parts).compile(checkpointer=checkpointer, store=store, name=parts.name)
-    config: Any = {
-        "configurable": {DURABILITY: "sync"},
-        "recursion_limit": max(10_000, 5 * parts.settings.limits.model_calls + 20),
-    }
+    config: Any = {"recursion_limit": max(10_000, 5 * parts.settings.limits.model_calls + 20)}
+    if isinstance(checkpointer, BaseCheckpointSaver):
+        config["configurable"] = {DURABILITY: "sync"}
     return compiled.with_config(config)
 
 
@@ -172,7 +171,3 @@ def _tools(
     if twice := {name for name in names if names.count(name) > 1}:
         raise HeadwayError(f"two tools are named {', '.join(sorted(twice))}; rename one")
     return made
-
-
-def _runs_commands(tools: Sequence[BaseTool], settings: Settings) -> bool:
-    return settings.check is not None or any(tool.name == "bash" for tool in tools)

@@ -7,6 +7,7 @@ from typing import Any
 from headway_tools.env import ToolEnv
 from headway_tools.errors import HeadwayError
 from headway_tools.kinds import Declaration, declaration_of
+from headway_tools.sandbox import require_isolation
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.tools import BaseTool
@@ -44,6 +45,12 @@ class Parts:
 
     def declaration(self, name: str) -> Declaration:
         return declaration_of(self.tool(name))
+
+    def require_isolation(self) -> None:
+        """`HeadwayError` with the fix where commands would run but cannot be isolated here."""
+        commands = self.settings.check is not None or self.tool("bash") is not None
+        if commands and self.settings.sandbox == "bubblewrap":
+            require_isolation()
 
     def env(self, state: State, runtime: Runtime[Context]) -> ToolEnv:
         """The environment of this state's branch; without a thread, one of this run alone."""

@@ -149,7 +149,8 @@ def stream_agent(
             job, lambda home: stack.enter_context(sqlite_saver(home))
         )
         graph = compile_agent(job.parts, checkpointer=saver)
-        _lock(job, stack)
+        if lock := _lock(job):
+            stack.enter_context(lock.acquire(LOCK_SECONDS))
         stack.callback(job.parts.environments.close)
         _remember(job)
         given = next_input(graph.get_state(job.config), job)
@@ -187,7 +188,8 @@ async def astream_agent(
                 else InMemorySaver()
             )
         graph = compile_agent(job.parts, checkpointer=saver)
-        _lock(job, stack)
+        if lock := _lock(job):
+            await stack.enter_async_context(lock.acquire_async(LOCK_SECONDS))
         stack.callback(job.parts.environments.close)
         await asyncio.to_thread(_remember, job)
         given = next_input(await graph.aget_state(job.config), job)
@@ -253,6 +255,7 @@ def prepare(
     if task is not None and not task.strip():
         raise HeadwayError("the task is empty")
     parts = make_parts(model, tools=tools, name=name, options=options)
+    parts.require_isolation()
     home = None if parts.settings.memory else Home(parts.settings.home or default_home())
     thread = thread_id or new_thread_id(task or "")
     record = _record(home, thread, task, parts, options) if home else None
@@ -303,12 +306,13 @@ def _memory_or(
     return opened(job.home) if job.home else InMemorySaver()
 
 
-def _lock(job: Job, stack: ExitStack | AsyncExitStack) -> None:
+def _lock(job: Job) -> BranchLock | None:
+    """The lock of the branch that this run goes on with; a thread in memory needs none."""
     if job.home is None:
-        return
+        return None
     folder = job.home.make().thread(job.thread).make()
-    branch = job.record.branch if job.record else ""
-    stack.enter_context(BranchLock(folder, branch or "main").acquire(LOCK_SECONDS))
+    branch = (job.record.branch if job.record else "") or "main"
+    return BranchLock(folder.locks, branch, thread=job.thread)
 
 
 def _remember(job: Job) -> None:

@@ -50,7 +50,8 @@ def seconds_left(run: Run, limits: Limits, most: float) -> float:
 
 
 def left(run: Run, limits: Limits) -> str:
-    """What is left, for the model: at the end of the newest observation."""
+    """What is left, for the model at the end of the newest observation; "" while there is plenty
+    (the whole budget stands in the system prompt)."""
     calls = limits.model_calls - run.get("model_calls", 0)
     if calls <= 0:
         return ""
@@ -60,8 +61,11 @@ def left(run: Run, limits: Limits) -> str:
             "what is missing."
         )
     tools = tool_calls_left(run, limits)
-    if tools is None:
-        return f"left: {calls} replies"
     if tools == 0:
         return f"left: {calls} replies, no tool call: answer from what is established"
-    return f"left: {calls} replies, {tools} tool calls"
+    scarce = calls <= max(2, limits.model_calls // 4)
+    if tools is None or limits.tool_calls is None:
+        return f"left: {calls} replies" if scarce else ""
+    if scarce or tools <= max(2, limits.tool_calls // 4):
+        return f"left: {calls} replies, {tools} tool calls"
+    return ""

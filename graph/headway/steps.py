@@ -6,7 +6,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
 
-from headway.notes import is_human
+from headway.notes import is_human, meta
 from headway.trace import StepTrace, ToolCallTrace
 
 THINK = "think"
@@ -24,7 +24,7 @@ def trace(messages: Sequence[BaseMessage], *, whole: bool = False) -> list[StepT
     for message in messages[start:]:
         if is_human(message):
             turn = 0
-        if isinstance(message, AIMessage):
+        if isinstance(message, AIMessage) and not meta(message).get("partial"):
             turn += 1
             steps += _steps(message, turn, answers)
     return steps

@@ -143,6 +143,8 @@ def received(plan: Plan, reply: AIMessage) -> Update:
         },
         "ask": _asks(plan, message),
     }
+    if plan.request.closing and message.tool_calls:
+        run["stop"] = Stop(status="limit", limit=plan.request.closing)
     empty = not message.tool_calls and not message.text.strip()
     return {
         "messages": [] if empty else [message],

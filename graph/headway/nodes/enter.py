@@ -28,6 +28,7 @@ def enter(state: State, runtime: Runtime[Context], *, parts: Parts) -> Update:
     _refuse(state, messages)
     context = parts.context(runtime)
     parts.chat(context)
+    parts.require_isolation()
     left_open = open_calls(messages)
     answers = [closed(call, "interrupted") for call in left_open.calls]
     update: Update = {
@@ -69,7 +70,7 @@ def _refuse(state: State, messages: Sequence[BaseMessage]) -> None:
         )
 
 
-MIN_ROUNDS = 2
+MIN_ROUNDS = 3
 """`remaining_steps` that enter must see: agent and finish have to follow."""
 
 
