@@ -1,0 +1,157 @@
+"""Calling a model: one deadline for each attempt, retries by rule, every failure with a kind.
+
+A synchronous call runs in a thread of its own and is abandoned at its deadline: a client's read
+timeout starts anew with each byte, so a slow drip would hold it forever.
+"""
+
+import asyncio
+import contextvars
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.runnables import Runnable, RunnableConfig
+from langgraph.errors import GraphBubbleUp
+
+from headway.models.deadline import use_deadline
+from headway.models.failure import classify
+from headway.models.retry import RetryPolicy
+from headway_tools.errors import HeadwayError
+
+Notify = Callable[[dict[str, Any]], None]
+"""Gets `{"type": "model_retry", "kind", "message", "status_code", "attempt", "wait"}`."""
+
+Chat = Runnable[LanguageModelInput, AIMessage]
+
+
+def call_model(
+    model: BaseChatModel,
+    messages: Sequence[BaseMessage],
+    *,
+    tools: Sequence[Any] = (),
+    tool_choice: str | None = None,
+    timeout: float = 300,
+    retries: RetryPolicy | None = None,
+    notify: Notify | None = None,
+    config: RunnableConfig | None = None,
+) -> AIMessage:
+    """The model's reply to `messages`, as it came (`headway.reply.settle` judges it).
+
+    Args:
+        model: Any chat model; its own retries, if it has some, happen inside an attempt.
+        messages: A valid request (`headway.history.mend`).
+        tools: Tools to offer; none calls the model without tools.
+        tool_choice: As in `bind_tools`; None leaves it to the model.
+        timeout: Seconds for each attempt in all, slow drips included.
+        retries: Waits and number of attempts.
+        notify: Told before each wait.
+        config: Passed on to the model.
+
+    Raises:
+        ModelFailure: the last attempt's failure, with the number of attempts.
+        HeadwayError: the model cannot use tools.
+    """
+    chat, tries = _bound(model, tools, tool_choice), _Tries(retries or RetryPolicy(), notify)
+    while True:
+        try:
+            return _in_time(lambda: chat.invoke(list(messages), config), timeout)
+        except (GraphBubbleUp, HeadwayError):
+            raise
+        except Exception as error:
+            time.sleep(tries.wait_after(error))
+
+
+async def acall_model(
+    model: BaseChatModel,
+    messages: Sequence[BaseMessage],
+    *,
+    tools: Sequence[Any] = (),
+    tool_choice: str | None = None,
+    timeout: float = 300,  # noqa: ASYNC109 -- the deadline of an attempt, not of this coroutine
+    retries: RetryPolicy | None = None,
+    notify: Notify | None = None,
+    config: RunnableConfig | None = None,
+) -> AIMessage:
+    """`call_model` for an event loop, by the same rules; cancelling it closes the connection."""
+    chat, tries = _bound(model, tools, tool_choice), _Tries(retries or RetryPolicy(), notify)
+    while True:
+        try:
+            with use_deadline(timeout):
+                async with asyncio.timeout(timeout):
+                    return await chat.ainvoke(list(messages), config)
+        except (GraphBubbleUp, HeadwayError):
+            raise
+        except Exception as error:
+            await asyncio.sleep(tries.wait_after(error))
+
+
+class _Tries:
+    """The attempts of one call so far."""
+
+    def __init__(self, policy: RetryPolicy, notify: Notify | None) -> None:
+        self._policy, self._notify = policy, notify
+        self._count = self._timeouts = 0
+
+    def wait_after(self, error: Exception) -> float:
+        """Seconds to wait before the next attempt; raises the failure when there is none."""
+        failure = classify(error)
+        self._count += 1
+        self._timeouts += failure.kind == "timeout"
+        wait = self._policy.wait(failure, self._count, self._timeouts)
+        if wait is None:
+            failure.attempts = self._count
+            raise failure from (None if failure is error else error)
+        if self._notify:
+            self._notify(
+                {
+                    "type": "model_retry",
+                    "kind": failure.kind,
+                    "message": failure.message,
+                    "status_code": failure.status_code,
+                    "attempt": self._count,
+                    "wait": round(wait, 3),
+                }
+            )
+        return wait
+
+
+def _bound(model: BaseChatModel, tools: Sequence[Any], tool_choice: str | None) -> Chat:
+    if not tools:
+        return model
+    choice = {"tool_choice": tool_choice} if tool_choice else {}
+    try:
+        return model.bind_tools(list(tools), **choice)
+    except NotImplementedError as error:
+        raise HeadwayError(
+            f"{type(model).__name__} has no bind_tools: use a chat model that can call tools"
+        ) from error
+
+
+def _in_time(call: Callable[[], AIMessage], timeout: float) -> AIMessage:
+    """`call()` in a thread, at most `timeout` seconds; what comes later is dropped."""
+    results: list[AIMessage | BaseException] = []
+    over = threading.Event()
+
+    def work() -> None:
+        try:
+            results.append(call())
+        except BaseException as error:
+            results.append(error)
+        finally:
+            over.set()
+
+    with use_deadline(timeout) as deadline:
+        context = contextvars.copy_context()
+        threading.Thread(target=context.run, args=(work,), daemon=True, name="model").start()
+        try:
+            over.wait(timeout)
+        finally:
+            deadline.cancelled = not over.is_set()
+    if not results:
+        raise TimeoutError(f"no complete reply within {timeout:g} s")
+    if isinstance(results[0], BaseException):
+        raise results[0]
+    return results[0]

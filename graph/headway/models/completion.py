@@ -1,0 +1,280 @@
+"""A chat completion read from the wire, whole or in pieces, with nothing assumed about its types.
+
+Both forms end in the same message. Arguments are kept as they were written: LangChain's stream
+parser repairs a cut call into a valid one, and its client refuses lists before anybody sees them.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from langchain_core.messages import AIMessage, AIMessageChunk, InvalidToolCall, ToolCall
+from langchain_core.messages.ai import UsageMetadata
+from langchain_core.messages.tool import tool_call_chunk
+
+from headway.models.failure import BadReply, Dropped
+from headway.models.sse import EventReader
+from headway.plain import bounded, clean_text
+from headway.reply import RAW_CALLS
+from headway.usage import wire_usage
+
+
+@dataclass
+class Draft:
+    """One call so far. `wire_index` is the server's, which may be 0 or None for all of them."""
+
+    wire_index: int | None
+    id: str | None = None
+    name: str = ""
+    args: str = ""
+
+    def strict_args(self) -> dict[str, Any] | None:
+        """The arguments if they are a JSON object, without repair."""
+        try:
+            value = json.loads(self.args or "{}")
+        except (ValueError, RecursionError):
+            return None
+        return value if isinstance(value, dict) else None
+
+
+@dataclass
+class Completion:
+    """What a reply holds so far."""
+
+    text: str = ""
+    reasoning: str = ""
+    refusal: str = ""
+    calls: list[Draft] = field(default_factory=list)
+    finish: str | None = None
+    model: str | None = None
+    usage: UsageMetadata | None = None
+    chosen: bool = False
+    """A choice was seen."""
+
+    def take(self, body: object) -> AIMessageChunk:
+        """Add a whole completion or one chunk of it; what was new, as a message chunk.
+
+        Raises:
+            BadReply: it is no completion, or an error object.
+        """
+        if not isinstance(body, Mapping):
+            raise BadReply(f"the endpoint sent no completion object: {bounded(repr(body), 200)}")
+        if body.get("error"):
+            raise _error_reply(body)
+        self.usage = wire_usage(body.get("usage")) or self.usage
+        self.model = _string(body.get("model")) or self.model
+        choices = body.get("choices")
+        choice = choices[0] if isinstance(choices, list) and choices else None
+        if not isinstance(choice, Mapping):
+            return AIMessageChunk(content="")
+        self.finish = _string(choice.get("finish_reason")) or self.finish
+        said = choice.get("delta") or choice.get("message")
+        if isinstance(choice.get("text"), str):
+            said = {"content": choice["text"]}
+        self.chosen = self.chosen or isinstance(said, Mapping) or "delta" in choice
+        return self._take_said(said) if isinstance(said, Mapping) else AIMessageChunk(content="")
+
+    def _take_said(self, said: Mapping[str, Any]) -> AIMessageChunk:
+        text, inner = _content(said.get("content"))
+        reasoning = inner or _first_string(said, "reasoning_content", "reasoning")
+        self.text += text
+        self.reasoning += reasoning
+        self.refusal += _string(said.get("refusal")) or ""
+        calls = said.get("tool_calls")
+        entries = [c for c in calls if isinstance(c, Mapping)] if isinstance(calls, list) else []
+        if not entries and isinstance(said.get("function_call"), Mapping):
+            entries = [{"index": 0, "function": said["function_call"]}]
+        return AIMessageChunk(
+            content=clean_text(text),
+            additional_kwargs={"reasoning_content": clean_text(reasoning)} if reasoning else {},
+            tool_call_chunks=[self._take_call(entry) for entry in entries],
+        )
+
+    def _take_call(self, entry: Mapping[str, Any]) -> Any:
+        function = entry.get("function")
+        function = function if isinstance(function, Mapping) else entry
+        given = function.get("arguments")
+        args = given if isinstance(given, str) else "" if given is None else json.dumps(given)
+        index = entry.get("index")
+        index = index if isinstance(index, int) else None
+        name, id_ = _string(function.get("name")) or "", _string(entry.get("id"))
+        draft = self._draft(index, id_, name, args)
+        new_name = "" if draft.name == name else name
+        draft.id, draft.name, draft.args = draft.id or id_, draft.name + new_name, draft.args + args
+        at = next(at for at, one in enumerate(self.calls) if one is draft)
+        return tool_call_chunk(name=new_name or None, args=clean_text(args), id=id_, index=at)
+
+    def _draft(self, index: int | None, id_: str | None, name: str, args: str) -> Draft:
+        """The draft that a piece belongs to; a new one where it begins another call."""
+        same = [one for one in self.calls if index is None or one.wire_index == index]
+        last = same[-1] if same else None
+        if last is None or _begins_another(last, index, id_, name, args):
+            last = Draft(index)
+            self.calls.append(last)
+        return last
+
+    def rest(self) -> AIMessageChunk:
+        """The end of the stream: what only a whole reply has."""
+        return AIMessageChunk(
+            content="",
+            additional_kwargs=self._extra(with_reasoning=False),
+            response_metadata=self._metadata(),
+            usage_metadata=self.usage,
+            chunk_position="last",
+        )
+
+    def message(self) -> AIMessage:
+        """The whole reply."""
+        good: list[ToolCall] = []
+        bad: list[InvalidToolCall] = []
+        for call in self.calls:
+            args = call.strict_args()
+            if args is not None:
+                good.append(ToolCall(name=call.name, args=args, id=call.id, type="tool_call"))
+            else:
+                bad.append(
+                    InvalidToolCall(
+                        name=call.name,
+                        args=call.args,
+                        id=call.id,
+                        error="no JSON object",
+                        type="invalid_tool_call",
+                    )
+                )
+        return AIMessage(
+            content=clean_text(self.text),
+            tool_calls=good,
+            invalid_tool_calls=bad,
+            additional_kwargs=self._extra(with_reasoning=True),
+            response_metadata=self._metadata(),
+            usage_metadata=self.usage,
+        )
+
+    def _extra(self, *, with_reasoning: bool) -> dict[str, Any]:
+        extra: dict[str, Any] = {}
+        if with_reasoning and self.reasoning:
+            extra["reasoning_content"] = clean_text(self.reasoning)
+        if self.refusal:
+            extra["refusal"] = clean_text(self.refusal)
+        if any(call.strict_args() is None for call in self.calls):
+            extra[RAW_CALLS] = [
+                {"id": call.id, "name": call.name, "args": clean_text(call.args)}
+                for call in self.calls
+            ]
+        return extra
+
+    def _metadata(self) -> dict[str, Any]:
+        facts = {"finish_reason": self.finish, "model_name": self.model}
+        return {"model_provider": "openai"} | {k: v for k, v in facts.items() if v is not None}
+
+
+def read_completion(body: bytes) -> AIMessage:
+    """The reply in the body of a response that was not streamed.
+
+    Raises:
+        BadReply: an error object, an HTML page, no choices, no message.
+    """
+    completion = Completion()
+    completion.take(_parsed(body.decode("utf-8", "replace")))
+    if not completion.chosen:
+        raise BadReply(f"the endpoint sent no message: {_preview(body)}")
+    return completion.message()
+
+
+class StreamReader:
+    """The reply in a stream of events; also of a server that ignored the wish to stream."""
+
+    def __init__(self) -> None:
+        self._events = EventReader()
+        self._completion = Completion()
+        self.done = False
+
+    def feed(self, part: bytes) -> Iterator[AIMessageChunk]:
+        """The pieces that `part` completes."""
+        yield from self._read(self._events.feed(part))
+
+    def close(self) -> Iterator[AIMessageChunk]:
+        """The last pieces.
+
+        Raises:
+            Dropped: the stream ended before the reply did.
+            BadReply: there was no reply in it.
+        """
+        yield from self._read(self._events.close())
+        completion = self._completion
+        if not self._events.saw_events:
+            yield completion.take(_parsed(self._events.head.decode("utf-8", "replace")))
+            self.done = True
+        if not self.done and completion.finish is None:
+            raise Dropped("the stream ended in the middle of the reply")
+        if not completion.chosen:
+            raise BadReply("the endpoint sent a stream without a message")
+        yield completion.rest()
+
+    @property
+    def finished(self) -> bool:
+        """The model has said why it stopped; only usage could still follow."""
+        return self._completion.finish is not None
+
+    def _read(self, events: Iterator[str]) -> Iterator[AIMessageChunk]:
+        for data in events:
+            if self.done:
+                return
+            if data.strip() == "[DONE]":
+                self.done = True
+            elif data.strip():
+                yield self._completion.take(_parsed(data))
+
+
+def _begins_another(last: Draft, index: int | None, id_: str | None, name: str, args: str) -> bool:
+    if id_ and last.id:
+        return id_ != last.id or bool(
+            name and args and last.args and last.strict_args() is not None
+        )
+    if not name or not last.name:
+        return False
+    return index is None or bool(last.args) and last.strict_args() is not None
+
+
+def _parsed(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BadReply(f"the endpoint sent no JSON: {_preview(text.encode())}") from error
+
+
+def _preview(body: bytes) -> str:
+    return bounded(" ".join(body.decode("utf-8", "replace").split()), 200) or "(nothing)"
+
+
+def _error_reply(body: Mapping[str, Any]) -> BadReply:
+    error = body["error"]
+    if not isinstance(error, Mapping):
+        return BadReply(str(error), body={"error": {"message": str(error)}})
+    code = error.get("code") or error.get("status")
+    status = int(code) if isinstance(code, int | str) and str(code).isdigit() else None
+    return BadReply(str(error.get("message") or error), status, body)
+
+
+def _content(content: object) -> tuple[str, str]:
+    """(text, reasoning) of a content that is a string, null or a list of parts."""
+    if isinstance(content, str):
+        return content, ""
+    text: list[str] = []
+    thought: list[str] = []
+    for part in content if isinstance(content, list) else ():
+        if isinstance(part, str):
+            text.append(part)
+        elif isinstance(part, Mapping):
+            text.append(_first_string(part, "text") if part.get("type") != "thinking" else "")
+            thought.append(_content(part.get("thinking"))[0])
+    return "".join(text), "".join(thought)
+
+
+def _string(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _first_string(source: Mapping[str, Any], *keys: str) -> str:
+    return next((source[key] for key in keys if isinstance(source.get(key), str)), "")

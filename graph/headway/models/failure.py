@@ -1,0 +1,199 @@
+"""Why a model call failed, as one of nine kinds, from whatever a client library raises.
+
+Read by duck typing (`status_code`, `response`, `body`, the text), so that any provider's client is
+understood; vendors' wordings are matched where their status codes are ambiguous.
+"""
+
+import asyncio
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from time import time
+from typing import Any, Final, Literal
+
+from headway.plain import bounded, clean_text
+
+FailureKind = Literal[
+    "rate_limited",
+    "quota",
+    "auth",
+    "invalid_request",
+    "context_length",
+    "server",
+    "connection",
+    "timeout",
+    "bad_response",
+]
+
+RETRYABLE: Final[frozenset[FailureKind]] = frozenset(
+    {"rate_limited", "server", "connection", "timeout", "bad_response"}
+)
+
+
+@dataclass
+class ModelFailure(Exception):
+    """A model call that failed for good (or one attempt of it)."""
+
+    kind: FailureKind
+    message: str
+    retryable: bool = False
+    attempts: int = 1
+    status_code: int | None = None
+    retry_after: float | None = None
+    """Seconds that the server asked to wait."""
+
+    def __str__(self) -> str:
+        status = f" (HTTP {self.status_code})" if self.status_code else ""
+        return f"{self.kind}{status}: {self.message}"
+
+
+class BadReply(Exception):
+    """The endpoint answered with success, but not with a completion: `message` says what came.
+
+    `status_code` is that of an error object inside the body, where it names one.
+    """
+
+    def __init__(self, message: str, status_code: int | None = None, body: object = None) -> None:
+        super().__init__(message)
+        self.status_code = status_code
+        self.body = body
+
+
+class Dropped(ConnectionError):
+    """The connection ended in the middle of a reply."""
+
+
+CONTEXT_WORDS = re.compile(
+    r"context[_ ]length|context[_ ]window|context size|context limit|maximum context|"
+    r"prompt is too long|prompt too long|input (?:is )?too long|too many (?:input )?tokens|"
+    r"range of input length|input token count|maximum prompt length|max(?:imum)?[_ ]prompt[_ ]tok|"
+    r"reduce the length|exceeded model token limit|exceeds? the (?:maximum|max)[\w ]* tokens|"
+    r"maximum (?:input|number of(?: input)?) (?:length|tokens)|longer than the model|"
+    r"tokens in request more than max|larger than the maximum|exceeds? .{0,40}token limit",
+    re.IGNORECASE,
+)
+_QUOTA = re.compile(
+    r"insufficient[_ ](?:quota|balance|credits?|funds)|exceeded your current quota|billing|"
+    r"credit balance|out of credits|quota exhausted|payment required",
+    re.IGNORECASE,
+)
+_RATE = re.compile(r"rate[_ -]?limit|too many requests|tokens per min|requests per min", re.I)
+_OVERLOADED = re.compile(r"overloaded|server_error|internal|unavailable|bad gateway", re.I)
+_AUTH = re.compile(r"api key|authentication|unauthorized|invalid_api_key", re.I)
+_WAIT = re.compile(r"(?:try again|retry)\D{0,20}(\d+(?:\.\d+)?)\s*(ms|s|m)\b", re.IGNORECASE)
+
+
+def classify(error: BaseException) -> ModelFailure:
+    """One attempt's exception as a `ModelFailure` with its kind, and whether to try again."""
+    if isinstance(error, ModelFailure):
+        return error
+    text = _text(error)
+    status = _status(error)
+    kind = _kind(error, status, text)
+    known = kind != "bad_response" or isinstance(
+        error, BadReply | ValueError | KeyError | TypeError
+    )
+    return ModelFailure(
+        kind=kind,
+        message=bounded(" ".join(clean_text(text).split()), 600) or type(error).__name__,
+        retryable=kind in RETRYABLE and known,
+        status_code=status,
+        retry_after=_retry_after(error, text) if kind in ("rate_limited", "server") else None,
+    )
+
+
+def _kind(error: BaseException, status: int | None, text: str) -> FailureKind:
+    if status is None or isinstance(error, BadReply):
+        return _kind_without_status(error, status, text)
+    return _kind_of_status(status, text)
+
+
+def _kind_of_status(status: int, text: str) -> FailureKind:
+    if _RATE.search(text) and status in (413, 429):
+        return "quota" if _QUOTA.search(text) else "rate_limited"
+    if status == 413 or (status != 429 and CONTEXT_WORDS.search(text)):
+        return "context_length"
+    if status in (402, 403, 429) and _QUOTA.search(text):
+        return "quota"
+    table: dict[int, FailureKind] = {
+        401: "auth",
+        402: "quota",
+        403: "auth",
+        407: "auth",
+        408: "server",
+        409: "server",
+        425: "server",
+        429: "rate_limited",
+    }
+    return table.get(status, "invalid_request" if 400 <= status < 500 else "server")
+
+
+def _kind_without_status(error: BaseException, status: int | None, text: str) -> FailureKind:
+    if status is not None and 400 <= status < 600:
+        return _kind_of_status(status, text)
+    names = {cls.__name__ for cls in type(error).__mro__}
+    if isinstance(error, TimeoutError | asyncio.TimeoutError) or any("Timeout" in n for n in names):
+        return "timeout"
+    if isinstance(error, OSError) or names & {"APIConnectionError", "TransportError"}:
+        return "connection"
+    if "ContextOverflowError" in names or CONTEXT_WORDS.search(text):
+        return "context_length"
+    body = getattr(error, "body", None)
+    if body is None and not isinstance(error, BadReply):
+        return "bad_response"
+    if _QUOTA.search(text):
+        return "quota"
+    if _RATE.search(text):
+        return "rate_limited"
+    if _AUTH.search(text):
+        return "auth"
+    return "server" if body is not None or _OVERLOADED.search(text) else "bad_response"
+
+
+def _status(error: BaseException) -> int | None:
+    for value in (
+        getattr(error, "status_code", None),
+        getattr(getattr(error, "response", None), "status_code", None),
+    ):
+        if isinstance(value, int):
+            return value
+    return None
+
+
+def _text(error: BaseException) -> str:
+    """What the server said: the body's message, code and type, else the exception's own text."""
+    body = getattr(error, "body", None)
+    if isinstance(body, Mapping):
+        inner = body.get("error", body)
+        if isinstance(inner, Mapping):
+            parts = [inner.get(key) for key in ("message", "code", "type", "detail", "msg")]
+            said = " ".join(str(part) for part in parts if part)
+            if said:
+                return said
+    return str(error)
+
+
+def _retry_after(error: BaseException, text: str) -> float | None:
+    headers: Any = getattr(getattr(error, "response", None), "headers", None) or {}
+    if (milliseconds := _number(headers.get("retry-after-ms"))) is not None:
+        return milliseconds / 1000
+    value = headers.get("retry-after")
+    if (seconds := _number(value)) is not None:
+        return seconds
+    if value:
+        try:
+            return max(0.0, parsedate_to_datetime(value).timestamp() - time())
+        except (ValueError, TypeError):
+            return None
+    if found := _WAIT.search(text):
+        return float(found[1]) * {"ms": 0.001, "s": 1.0, "m": 60.0}[found[2].lower()]
+    return None
+
+
+def _number(value: object) -> float | None:
+    try:
+        number = float(str(value))
+    except ValueError:
+        return None
+    return number if 0 <= number < 1e9 else None

@@ -1,0 +1,96 @@
+"""From `provider:model` to a chat model, with one line of advice where that cannot work."""
+
+import os
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from pydantic import SecretStr
+
+from headway.models.openai import OpenAIModel
+from headway.testing import ScriptedModel
+from headway_tools.errors import HeadwayError
+
+_LOCAL = "http://127.0.0.1:8080/v1"
+
+
+def open_model(
+    name: str,
+    *,
+    base_url: str | None = None,
+    api_key: str | None = None,
+    model_args: dict[str, Any] | None = None,
+    timeout: float | None = None,
+) -> BaseChatModel:
+    """Open the model `name`.
+
+    `openai:NAME` (or NAME alone) is any OpenAI-compatible chat completions endpoint; `base_url`
+    else OPENAI_API_BASE else OPENAI_BASE_URL says where. `scripted:FILE` plays a JSON-lines
+    script. Other providers are LangChain's, from the extra `headway[providers]`.
+
+    Args:
+        name: `provider:model`.
+        base_url: Of the endpoint, up to and with `/v1`.
+        api_key: Else OPENAI_API_KEY.
+        model_args: More arguments of the chat model (temperature, max_tokens, extra_body, …).
+        timeout: Seconds that one read may take; the deadline of a call is `call_model`'s.
+
+    Raises:
+        HeadwayError: names what to set or install.
+    """
+    provider, _, rest = name.partition(":")
+    if provider == "scripted" and rest:
+        return ScriptedModel.from_file(rest)
+    if provider == "openai" or not rest:
+        return _open_openai(rest or provider, base_url, api_key, model_args or {}, timeout)
+    return _open_other(name, base_url, api_key, model_args or {})
+
+
+def _open_openai(
+    model: str,
+    base_url: str | None,
+    api_key: str | None,
+    args: dict[str, Any],
+    timeout: float | None,
+) -> BaseChatModel:
+    url = base_url or os.environ.get("OPENAI_API_BASE") or os.environ.get("OPENAI_BASE_URL")
+    key = api_key or os.environ.get("OPENAI_API_KEY")
+    if not model:
+        raise HeadwayError("no model name: write openai:NAME, for example openai:gpt-5-mini")
+    if not key:
+        raise HeadwayError(
+            "no API key: set OPENAI_API_KEY (for a local server any value, with "
+            f"OPENAI_BASE_URL={_LOCAL}), or try `headway demo`, which needs none"
+        )
+    if url and not url.startswith(("http://", "https://")):
+        raise HeadwayError(f"the base URL {url!r} must start with http:// or https://: {_LOCAL}")
+    options: dict[str, Any] = {
+        "use_responses_api": False,
+        "max_retries": 0,
+        "stream_usage": True,
+        "timeout": timeout,
+        **args,
+    }
+    try:
+        return OpenAIModel(model=model, api_key=SecretStr(key), base_url=url, **options)
+    except (ValueError, TypeError) as error:
+        raise HeadwayError(f"model arguments of openai:{model}: {error}") from error
+
+
+def _open_other(
+    name: str, base_url: str | None, api_key: str | None, args: dict[str, Any]
+) -> BaseChatModel:
+    try:
+        from langchain.chat_models import init_chat_model
+    except ImportError as error:
+        raise HeadwayError(
+            f"{name}: other providers need `pip install 'headway[providers]'` and the provider's "
+            "package; any OpenAI-compatible endpoint works as openai:NAME with OPENAI_BASE_URL"
+        ) from error
+    given = {"base_url": base_url, "api_key": api_key}
+    options = {key: value for key, value in given.items() if value} | args
+    try:
+        return init_chat_model(name, **options)
+    except ImportError as error:
+        raise HeadwayError(f"{name}: {error}") from error
+    except Exception as error:
+        raise HeadwayError(f"{name}: {' '.join(str(error).split())}") from error

@@ -1,0 +1,95 @@
+"""What the strictest server would refuse about a conversation."""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any, Final
+
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+
+from headway.plain import is_plain
+
+CALL_KEYS: Final = ("tool_calls", "function_call")
+"""Keys of `additional_kwargs` that a client would send as calls."""
+
+_CALL_BLOCKS = frozenset(
+    {"function_call", "tool_call", "tool_use", "invalid_tool_call", "tool_call_chunk"}
+)
+
+
+def problems(messages: Sequence[BaseMessage]) -> list[str]:
+    """What the strictest server would refuse about these messages, one line each."""
+    found = [f"message {at}: {what}" for at, m in enumerate(messages) for what in _faults(m)]
+    return [*found, *_order_faults(messages), *_pairing_faults(messages)]
+
+
+def _faults(message: BaseMessage) -> Iterator[str]:
+    if not is_plain(message.content):
+        yield "text that cannot be sent"
+    if isinstance(message, AIMessage):
+        yield from _reply_faults(message)
+    elif is_blank(message):
+        yield f"empty {message.type} message"
+
+
+def _reply_faults(message: AIMessage) -> Iterator[str]:
+    if not message.tool_calls and is_blank(message):
+        yield "empty assistant message"
+    if message.invalid_tool_calls or any(key in message.additional_kwargs for key in CALL_KEYS):
+        yield "calls besides tool_calls"
+    if any(is_call_block(block) for block in message.content):
+        yield "a call in the content"
+    for call in message.tool_calls:
+        if not is_plain(call["args"]):
+            yield f"arguments of {call['name']} that cannot be sent"
+
+
+def _order_faults(messages: Sequence[BaseMessage]) -> Iterator[str]:
+    kinds = [m.type for m in messages]
+    if any(kind == "system" for kind in kinds[1:]):
+        yield "a system message behind the first"
+    spoken = [kind for kind in kinds if kind != "system"]
+    if spoken and spoken[0] == "ai":
+        yield "a reply is the first message"
+    if spoken and spoken[-1] == "ai" and not getattr(messages[-1], "tool_calls", None):
+        yield "a reply is the last message"
+    for left, right in pairwise(spoken):
+        if left == right and left in ("human", "ai"):
+            yield f"two {left} messages in a row"
+    for kind in set(kinds) - {"system", "human", "ai", "tool"}:
+        yield f"a message of type {kind}"
+
+
+def _pairing_faults(messages: Sequence[BaseMessage]) -> Iterator[str]:
+    waiting: list[str | None] = []
+    seen: set[str | None] = set()
+    for at, message in enumerate(messages):
+        if isinstance(message, ToolMessage):
+            if not waiting or message.tool_call_id != waiting.pop(0):
+                yield f"message {at}: answers no call, or not in order"
+            continue
+        if waiting:
+            yield f"message {at}: calls before it are not answered"
+        waiting = [c["id"] for c in message.tool_calls] if isinstance(message, AIMessage) else []
+        for call_id in waiting:
+            if not call_id or call_id in seen:
+                yield f"message {at}: a call id that is missing or used twice"
+            seen.add(call_id)
+    if waiting:
+        yield "the last calls are not answered"
+
+
+def text_of(message: BaseMessage) -> str:
+    """The text of a message, whatever form its content has."""
+    return message.content if isinstance(message.content, str) else str(message.text)
+
+
+def is_call_block(block: Any) -> bool:
+    """A content block that some client would send as a tool call."""
+    return isinstance(block, dict) and block.get("type") in _CALL_BLOCKS
+
+
+def is_blank(message: BaseMessage) -> bool:
+    """No text and, besides text, nothing to show (an image counts)."""
+    if isinstance(message.content, str) or isinstance(message, AIMessage):
+        return not text_of(message).strip()
+    return not message.content
