@@ -71,7 +71,7 @@ def _run(command: str, timeout: float | None = None) -> str:
     return _observe(sandbox, command, seconds, None)
 
 
-async def _arun(command: str, timeout: float | None = None) -> str:
+async def _arun(command: str, timeout: float | None = None) -> str:  # noqa: ASYNC109 (an argument of the model)
     sandbox, seconds = _prepare(command, timeout)
     return await run_in_thread(lambda cancel: _observe(sandbox, command, seconds, cancel))
 

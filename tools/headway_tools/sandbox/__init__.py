@@ -11,6 +11,7 @@ from headway_tools.sandbox.policy import (
     SandboxLimits,
     SandboxPolicy,
 )
+from headway_tools.sandbox.protected import ProtectedFiles
 from headway_tools.sandbox.threads import run_in_thread
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "Cancel",
     "CommandResult",
     "Probe",
+    "ProtectedFiles",
     "Sandbox",
     "SandboxKind",
     "SandboxLimits",

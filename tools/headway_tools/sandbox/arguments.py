@@ -16,19 +16,15 @@ from headway_tools.sandbox.private import PrivateFolder
 SHOWN: Final = "/run/headway"
 HOME: Final = "/home/agent"
 
-_ETC: Final = (
-    "alternatives ssl ca-certificates ca-certificates.conf pki crypto-policies ld.so.cache "
-    "ld.so.conf ld.so.conf.d nsswitch.conf localtime timezone mime.types protocols services "
-    "os-release debian_version terminfo gai.conf host.conf login.defs java-17-openjdk "
-    "java-21-openjdk bash.bashrc profile magic".split()
-)
+_ETC: Final = """
+    alternatives ssl ca-certificates ca-certificates.conf pki crypto-policies ld.so.cache
+    ld.so.conf ld.so.conf.d nsswitch.conf localtime timezone mime.types protocols services
+    os-release debian_version terminfo gai.conf host.conf login.defs bash.bashrc profile magic
+"""
 _MASKED_PROC: Final = (
-    "kcore keys key-users kmsg kpagecount kpageflags kpagecgroup timer_list sched_debug "
-    "vmallocinfo slabinfo pagetypeinfo kallsyms config.gz".split()
+    "keys kcore kmsg kpagecount kpageflags kpagecgroup timer_list vmallocinfo slabinfo"
 )
-_READ_ONLY_PROC: Final = (
-    "sys sysrq-trigger irq bus fs acpi scsi asound driver tty sysvipc mtrr pressure".split()
-)
+_READ_ONLY_PROC: Final = "sys sysrq-trigger irq bus fs acpi scsi mtrr"
 
 
 @dataclass(frozen=True)
@@ -63,7 +59,7 @@ def bwrap_arguments(box: Box, plan: MountPlan, environment: Mapping[str, str]) -
         *_namespaces(box),
         *(word for name, value in environment.items() for word in ("--setenv", name, value)),
         *_system(box),
-        *_kernel_files(box.policy.limits.shm_bytes),
+        *_kernel_files(box),
         *_private_places(box),
         *_read_only(box),
         *_workspace(box, plan),
@@ -95,11 +91,11 @@ def _system(box: Box) -> Iterator[str]:
         yield from ("--perms", "0755", "--dir", folder)
     yield from ("--ro-bind", "/usr", "/usr")
     for top in ("/bin", "/sbin", "/lib", "/lib64"):
-        if os.path.islink(top):
-            yield from ("--symlink", os.readlink(top), top)
+        if Path(top).is_symlink():
+            yield from ("--symlink", str(Path(top).readlink()), top)
         else:
             yield from ("--ro-bind-try", top, top)
-    for name in (*_ETC, *_python_settings()):
+    for name in (*_ETC.split(), *_language_settings()):
         yield from ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")
     yield from ("--ro-bind-data", str(box.passwd_fd), "/etc/passwd")
     if box.policy.network:
@@ -109,21 +105,29 @@ def _system(box: Box) -> Iterator[str]:
         yield from ("--ro-bind-data", str(box.hosts_fd), "/etc/hosts")
 
 
-def _python_settings() -> list[str]:
-    return sorted(path.name for path in Path("/etc").glob("python3*"))
+def _language_settings() -> list[str]:
+    """Where Debian keeps files that its Python and Java need."""
+    return sorted(path.name for kind in ("python3*", "java-*") for path in Path("/etc").glob(kind))
 
 
-def _kernel_files(shm_bytes: int) -> Iterator[str]:
+def _kernel_files(box: Box) -> Iterator[str]:
     """For the host's root /proc/sys is writable from inside (core_pattern runs code there)."""
     yield from ("--proc", "/proc")
-    for name in _READ_ONLY_PROC:
-        if os.path.exists(f"/proc/{name}"):
+    for name in _READ_ONLY_PROC.split() if box.identity.is_host_root else ("sys",):
+        if Path("/proc", name).exists():
             yield from ("--ro-bind", f"/proc/{name}", f"/proc/{name}")
-    for name in _MASKED_PROC:
-        if os.path.exists(f"/proc/{name}"):
+    for name in _MASKED_PROC.split() if box.identity.is_host_root else ("keys",):
+        if Path("/proc", name).exists():
             yield from ("--ro-bind", "/dev/null", f"/proc/{name}")
     yield from ("--dev", "/dev")
-    yield from ("--perms", "1777", "--size", str(shm_bytes), "--tmpfs", "/dev/shm")
+    yield from (
+        "--perms",
+        "1777",
+        "--size",
+        str(box.policy.limits.shm_bytes),
+        "--tmpfs",
+        "/dev/shm",
+    )
 
 
 def _private_places(box: Box) -> Iterator[str]:

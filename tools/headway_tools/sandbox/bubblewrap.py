@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import subprocess
+from dataclasses import replace
 from typing import Final
 
 from headway_tools.errors import SandboxError
@@ -17,7 +18,9 @@ from headway_tools.sandbox.locate import Bubblewrap
 from headway_tools.sandbox.mounts import plan_mounts
 from headway_tools.sandbox.policy import Cancel, CommandResult, SandboxKind, SandboxPolicy
 from headway_tools.sandbox.private import PrivateFolder
+from headway_tools.sandbox.protected import Protection
 from headway_tools.sandbox.runner import Descriptors, wait_readable
+from headway_tools.sandbox.seccomp import ROOTS_MODES, USERS_MODES, seccomp_filter
 from headway_tools.sandbox.toolchains import Toolchains
 from headway_tools.sandbox.wrapper import STATUS_FD
 
@@ -37,6 +40,7 @@ class BubblewrapSandbox:
         toolchains: Toolchains,
         identity: SwitchingIdentity,
         environment: dict[str, str],
+        protection: Protection,
     ) -> None:
         self.policy = policy
         self._bwrap = bwrap
@@ -44,9 +48,16 @@ class BubblewrapSandbox:
         self._toolchains = toolchains
         self._identity = identity
         self._environment = environment
+        self._protection = protection
+        self._seccomp = seccomp_filter(ROOTS_MODES if identity.shown.is_host_root else USERS_MODES)
 
     def run(self, command: str, *, timeout: float, cancel: Cancel | None = None) -> CommandResult:
         check_command(command)
+        with self._protection.around() as repaired:
+            result = self._run(command, timeout, cancel)
+        return replace(result, repaired=tuple(repaired))
+
+    def _run(self, command: str, timeout: float, cancel: Cancel | None) -> CommandResult:
         execution = Execution(self.policy.limits)
         with Descriptors() as fds:
             namespace = _Namespace(fds)
@@ -72,22 +83,16 @@ class BubblewrapSandbox:
         uid, gid = self._identity.shown.inside
         passwd = fds.data("passwd", passwd_text(uid, gid).encode())
         hosts = fds.data("hosts", HOSTS_TEXT.encode())
-        policy = self.policy
-        box = Box(
-            policy,
-            self._private,
-            self._toolchains.folders,
-            self._identity.shown,
-            passwd,
-            hosts,
-            None,
-        )
+        seccomp = fds.data("seccomp", self._seccomp) if self._seccomp else None
+        policy, folders, identity = self.policy, self._toolchains.folders, self._identity.shown
+        box = Box(policy, self._private, folders, identity, passwd, hosts, seccomp)
         plan = plan_mounts(policy.root, policy.protect, policy.hide)
         start = {"BASH_ENV": f"{SHOWN}/start", STATUS_FD: str(report_to)}
         words = bwrap_arguments(box, plan, self._environment | start)
         content = b"".join(os.fsencode(word) + b"\0" for word in words)
         given = fds.data("arguments", content)
-        return given, (given, passwd, hosts, *self._identity.pass_fds)
+        named = (given, passwd, hosts, *self._identity.pass_fds)
+        return given, named if seccomp is None else (*named, seccomp)
 
     def _start(self, argv: list[str], fds: tuple[int, ...]) -> "subprocess.Popen[bytes]":
         """With an empty environment: what bwrap itself has is readable inside (/proc/1/environ)."""
@@ -154,7 +159,7 @@ class _Namespace:
             raise SandboxError("processes of the command did not end (blocked in the kernel?)")
 
     def _read_rest(self, process: "subprocess.Popen[bytes]") -> None:
-        """What bwrap has told, or, when it was ended before it told its first process, will tell."""
+        """What bwrap has told; if it has not told its first process yet, wait for that."""
         while self._init is None and process.poll() is None:
             if not wait_readable(self.status_fd, _SECONDS_TO_DIE):
                 return

@@ -12,7 +12,7 @@ _CAUSES: Final[tuple[tuple[str, str, str], ...]] = (
     (
         r"max_user_namespaces|max_\*_namespaces|ENOSPC|No space left on device",
         "user namespaces are switched off or used up",
-        "`sudo sysctl user.max_user_namespaces=15000`; inside another sandbox, start headway outside",
+        "`sudo sysctl user.max_user_namespaces=15000`; not possible inside another sandbox",
     ),
     (
         r"Resource temporarily unavailable|Can't fork|Cannot allocate memory",
@@ -27,7 +27,7 @@ _CAUSES: Final[tuple[tuple[str, str, str], ...]] = (
     (
         r"make / slave|Failed to mount|pivot_root|mount tmpfs",
         "this container forbids mounts",
-        "start the container with `--security-opt seccomp=unconfined --security-opt apparmor=unconfined`",
+        "start the container with `--security-opt seccomp=unconfined` (and `apparmor=unconfined`)",
     ),
     (
         r"setting up uid map|uid_map|RTM_NEWADDR",

@@ -8,8 +8,8 @@ the helper's pipe, and the helper kills its group.
 import atexit
 import os
 import subprocess
-from subprocess import DEVNULL, PIPE
 import threading
+from subprocess import DEVNULL, PIPE
 
 _lock = threading.Lock()
 _guards: dict[int, "subprocess.Popen[bytes]"] = {}

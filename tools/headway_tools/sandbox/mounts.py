@@ -34,8 +34,7 @@ class MountPlan:
 
 def plan_mounts(root: Path, protect: Sequence[str], hide: Sequence[str]) -> MountPlan:
     """The mounts for the workspace at `root` as it is now."""
-    wanted = [*git_paths(root), *islice(expand(root, protect), MAX_MOUNTS)]
-    existing = sorted({path for path in wanted if _is_real(root, path)})
+    existing = sorted({path for path in protected_paths(root, protect) if _is_real(root, path)})
     read_only = _outermost(existing)[:MAX_MOUNTS]
     hidden = {_real_target(root, path) for path in _hidden(root, hide)} - {None}
     kinds = {path: os.lstat(root / path).st_mode for path in hidden if path is not None}
@@ -45,6 +44,15 @@ def plan_mounts(root: Path, protect: Sequence[str], hide: Sequence[str]) -> Moun
         hidden_files=tuple(sorted(path for path, mode in kinds.items() if stat.S_ISREG(mode))),
         hidden_folders=tuple(sorted(path for path, mode in kinds.items() if stat.S_ISDIR(mode))),
     )
+
+
+def protected_paths(root: Path, protect: Sequence[str]) -> Iterator[str]:
+    """git's own files, what `protect` matches, and what matching links lead to in the workspace."""
+    yield from git_paths(root)
+    for path in expand(root, protect):
+        yield path
+        if (root / path).is_symlink() and (target := _real_target(root, path)):
+            yield target
 
 
 def git_paths(root: Path) -> Iterator[str]:
@@ -87,7 +95,7 @@ def _is_real(root: Path, relative: str) -> bool:
 def _real_target(root: Path, relative: str) -> str | None:
     """Where a hidden name leads inside the workspace; None if nowhere, or outside."""
     top = os.path.realpath(root)
-    target = os.path.realpath(os.path.join(top, relative))
+    target = os.path.realpath(Path(top, relative))
     inside = target[len(top) + 1 :] if target.startswith(top + "/") else ""
     return inside if inside and _is_real(Path(top), inside) else None
 

@@ -17,6 +17,7 @@ from headway_tools.sandbox.identity import identity_for
 from headway_tools.sandbox.locate import Bubblewrap, find_bubblewraps
 from headway_tools.sandbox.policy import Sandbox, SandboxKind, SandboxPolicy
 from headway_tools.sandbox.private import PrivateFolder, make_private_folder, search_path
+from headway_tools.sandbox.protected import ProtectedFiles, Protection
 from headway_tools.sandbox.toolchains import Forbidden, Toolchains, find_toolchains
 from headway_tools.sandbox.unconfined import UnconfinedSandbox
 from headway_tools.sandbox.wrapper import start_file
@@ -92,7 +93,9 @@ def _confined(policy: SandboxPolicy, bwrap: Bubblewrap, host: Mapping[str, str])
         path=search_path(Path(SHOWN), toolchains.search_path),
         network=policy.network,
     )
-    sandbox = BubblewrapSandbox(policy, bwrap, private, toolchains, identity, environment)
+    sandbox = BubblewrapSandbox(
+        policy, bwrap, private, toolchains, identity, environment, _protection(policy, private)
+    )
     for fd in identity.pass_fds:
         weakref.finalize(sandbox, os.close, fd)
     return sandbox
@@ -109,11 +112,15 @@ def _unconfined(policy: SandboxPolicy) -> Sandbox:
         path=search_path(private.shown, toolchains.search_path),
         network=True,
     )
-    return UnconfinedSandbox(policy, private, environment)
+    return UnconfinedSandbox(policy, private, environment, _protection(policy, private))
 
 
 def _private(policy: SandboxPolicy, owner: tuple[int, int] | None) -> PrivateFolder:
     return make_private_folder(policy.private, start_file(policy.limits), owner)
+
+
+def _protection(policy: SandboxPolicy, private: PrivateFolder) -> Protection:
+    return Protection(ProtectedFiles(policy.root, policy.protect, private.protected))
 
 
 def _toolchains(policy: SandboxPolicy, host: Mapping[str, str]) -> Toolchains:

@@ -60,7 +60,7 @@ class PrivateFolder:
 
 
 def make_private_folder(path: Path, start: str, owner: tuple[int, int] | None) -> PrivateFolder:
-    """Create what is missing below `path`; `home` and `tmp` belong to `owner` (uid, gid) if given."""
+    """Create what is missing below `path`; `owner` (uid, gid) gets `home` and `tmp`."""
     folder = PrivateFolder(path)
     try:
         for made in (folder.home, folder.tmp, folder.shown, folder.protected):
@@ -93,7 +93,7 @@ def _write_shown(folder: PrivateFolder, start: str) -> None:
     interpreter = os.path.realpath(sys.executable)
     for name in ("python", "python3"):
         link = last / name
-        if not link.is_symlink() or os.readlink(link) != interpreter:
+        if not link.is_symlink() or str(link.readlink()) != interpreter:
             link.unlink(missing_ok=True)
             link.symlink_to(interpreter)
 

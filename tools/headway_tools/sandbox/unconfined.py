@@ -5,11 +5,13 @@ import os
 import shutil
 import signal
 import subprocess
+from dataclasses import replace
 
 from headway_tools.errors import SandboxError
 from headway_tools.sandbox.execution import Execution, check_command
 from headway_tools.sandbox.policy import Cancel, CommandResult, SandboxKind, SandboxPolicy
 from headway_tools.sandbox.private import PrivateFolder
+from headway_tools.sandbox.protected import Protection
 from headway_tools.sandbox.runner import Descriptors
 from headway_tools.sandbox.wrapper import STATUS_FD
 
@@ -24,14 +26,24 @@ class UnconfinedSandbox:
     kind: SandboxKind = "none"
 
     def __init__(
-        self, policy: SandboxPolicy, private: PrivateFolder, environment: dict[str, str]
+        self,
+        policy: SandboxPolicy,
+        private: PrivateFolder,
+        environment: dict[str, str],
+        protection: Protection,
     ) -> None:
         self.policy = policy
         self._private = private
         self._environment = environment
+        self._protection = protection
 
     def run(self, command: str, *, timeout: float, cancel: Cancel | None = None) -> CommandResult:
         check_command(command)
+        with self._protection.around() as repaired:
+            result = self._run(command, timeout, cancel)
+        return replace(result, repaired=tuple(repaired))
+
+    def _run(self, command: str, timeout: float, cancel: Cancel | None) -> CommandResult:
         execution = Execution(self.policy.limits)
         with Descriptors() as fds:
             status, report_to = fds.pipe()

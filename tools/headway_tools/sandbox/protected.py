@@ -1,0 +1,243 @@
+"""Protected paths as they were before a command, and putting them back after it.
+
+Mounts hold what exists; this holds the rest: names that did not exist, links, names that match a
+glob only later, folders exchanged as a whole, and everything where there are no mounts.
+"""
+
+import contextlib
+import hashlib
+import os
+import shutil
+import stat
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from headway_tools.patterns import expand
+from headway_tools.sandbox.mounts import protected_paths
+
+_CHUNK: Final = 1 << 20
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """`content`: digest of a file, target of a link, nothing for other kinds."""
+
+    mode: int
+    owner: tuple[int, int]
+    content: str
+    signature: tuple[int, ...]
+
+    def same(self, other: "_Entry | None") -> bool:
+        return other is not None and (self.mode, self.content) == (other.mode, other.content)
+
+
+class ProtectedFiles:
+    """Bytes, modes and links of the protected paths below `root` at one moment."""
+
+    def __init__(self, root: Path, patterns: Sequence[str], store: Path) -> None:
+        self._root = root
+        self._patterns = tuple(patterns)
+        self._store = store
+        self._tops: tuple[str, ...] = ()
+        self._entries: dict[str, _Entry] = {}
+
+    @classmethod
+    def capture(cls, root: Path, patterns: Sequence[str], store_dir: Path) -> "ProtectedFiles":
+        """The paths of `patterns`, and of git's own, as they are now; bytes go to `store_dir`."""
+        files = cls(root, patterns, store_dir)
+        files.refresh()
+        return files
+
+    def refresh(self) -> None:
+        """Take what is there now as what must stay. Files that look unchanged are not read."""
+        self._tops = tuple(protected_paths(self._root, self._patterns))
+        self._store.mkdir(parents=True, exist_ok=True, mode=0o700)
+        entries = dict(self._present(keep=True))
+        self._entries = entries
+
+    def violations(self) -> tuple[str, ...]:
+        """Protected paths that are changed, missing or new, sorted; without what lies in a missing or new one."""
+        now = dict(self._present(keep=False))
+        changed = [path for path, entry in self._entries.items() if not entry.same(now.get(path))]
+        added = [path for path in now if path not in self._entries]
+        gone = [
+            path for path in changed if path not in now or not _same_kind(path, self._entries, now)
+        ]
+        covered = _topmost(sorted({*gone, *added}))
+        return tuple(
+            sorted({*covered, *(path for path in changed if not _is_below(path, covered))})
+        )
+
+    def repair(self) -> tuple[str, ...]:
+        """Put the protected paths back as they were; returns what `violations` found."""
+        found = self.violations()
+        for path in found:
+            self._put_back(path)
+        if found:
+            self._restore_signatures()
+        return found
+
+    def _present(self, *, keep: bool) -> Iterator[tuple[str, _Entry]]:
+        """Every protected path that exists; with `keep`, new contents go to the store."""
+        tops = {*self._tops, *expand(self._root, self._patterns)}
+        for top in _topmost(sorted(tops)):
+            if _is_reached_directly(self._root, top):
+                for path in _tree(self._root, top):
+                    with contextlib.suppress(FileNotFoundError):
+                        yield path, self._entry(path, keep)
+
+    def _entry(self, path: str, keep: bool) -> _Entry:
+        place = self._root / path
+        found = place.lstat()
+        signature = (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)
+        known = self._entries.get(path)
+        content = ""
+        if stat.S_ISLNK(found.st_mode):
+            content = str(place.readlink())
+        elif stat.S_ISREG(found.st_mode):
+            unchanged = known is not None and known.signature == signature
+            content = known.content if known and unchanged else self._digest(place, keep)
+        return _Entry(found.st_mode, (found.st_uid, found.st_gid), content, signature)
+
+    def _digest(self, place: Path, keep: bool) -> str:
+        digest = hashlib.blake2b(digest_size=20)
+        try:
+            with place.open("rb") as file:
+                while chunk := file.read(_CHUNK):
+                    digest.update(chunk)
+        except PermissionError:
+            return "unreadable"
+        name = digest.hexdigest()
+        if keep and not (self._store / name).exists():
+            fresh = self._store / f".{name}.{os.getpid()}.{threading.get_ident()}"
+            shutil.copyfile(place, fresh)
+            fresh.replace(self._store / name)
+        return name
+
+    def _put_back(self, path: str) -> None:
+        entry = self._entries.get(path)
+        if entry and _is_reached_directly(self._root, path):
+            now = self._entry(path, keep=False)
+            if (stat.S_IFMT(now.mode), now.content) == (stat.S_IFMT(entry.mode), entry.content):
+                (self._root / path).chmod(stat.S_IMODE(entry.mode))
+                return
+        self._remove(path)
+        for name in sorted(self._entries):
+            if name == path or name.startswith(path + "/"):
+                self._restore(name, self._entries[name])
+
+    def _remove(self, path: str) -> None:
+        if not _is_reached_directly(self._root, path):
+            return
+        place = self._root / path
+        if place.is_dir() and not place.is_symlink():
+            shutil.rmtree(place)
+        else:
+            place.unlink(missing_ok=True)
+
+    def _restore(self, path: str, entry: _Entry) -> None:
+        place = self._root / path
+        self._make_folders(path)
+        if stat.S_ISDIR(entry.mode):
+            place.mkdir()
+        elif stat.S_ISLNK(entry.mode):
+            place.symlink_to(entry.content)
+            return
+        elif stat.S_ISREG(entry.mode) and (self._store / entry.content).exists():
+            shutil.copyfile(self._store / entry.content, place, follow_symlinks=False)
+        else:
+            return
+        if os.geteuid() == 0:
+            os.chown(place, *entry.owner, follow_symlinks=False)
+        place.chmod(stat.S_IMODE(entry.mode))
+
+    def _make_folders(self, path: str) -> None:
+        """Folders above `path`; what took the place of one, a link elsewhere perhaps, goes."""
+        current = self._root
+        for part in path.split("/")[:-1]:
+            current = current / part
+            if current.is_symlink() or not current.is_dir():
+                current.unlink(missing_ok=True)
+                current.mkdir()
+
+    def _restore_signatures(self) -> None:
+        """Times of restored files as they were, deepest first, and the signatures of now."""
+        for path in sorted(self._entries, reverse=True):
+            entry = self._entries[path]
+            with contextlib.suppress(OSError):
+                times = (entry.signature[0], entry.signature[0])
+                os.utime(self._root / path, ns=times, follow_symlinks=False)
+        self._entries = dict(self._present(keep=False))
+
+
+class Protection:
+    """`ProtectedFiles` around commands that may overlap."""
+
+    def __init__(self, files: ProtectedFiles) -> None:
+        self._files = files
+        self._lock = threading.Lock()
+        self._running = 0
+
+    @contextlib.contextmanager
+    def around(self) -> Iterator[list[str]]:
+        """Around one command: the list gets the paths that had to be put back."""
+        repaired: list[str] = []
+        with self._lock:
+            if not self._running:
+                self._files.refresh()
+            self._running += 1
+        try:
+            yield repaired
+        finally:
+            with self._lock:
+                self._running -= 1
+                repaired += self._files.repair()
+
+
+def _tree(root: Path, top: str) -> Iterator[str]:
+    """`top` and everything below it, no link followed."""
+    yield top
+    try:
+        entries = sorted(os.scandir(root / top), key=lambda entry: entry.name)
+    except (NotADirectoryError, FileNotFoundError, PermissionError):
+        return
+    for entry in entries:
+        yield from (
+            _tree(root, f"{top}/{entry.name}") if _is_folder(entry) else (f"{top}/{entry.name}",)
+        )
+
+
+def _is_folder(entry: "os.DirEntry[str]") -> bool:
+    return entry.is_dir(follow_symlinks=False)
+
+
+def _is_reached_directly(root: Path, path: str) -> bool:
+    """It exists, and no folder above it is a link."""
+    parts = path.split("/")
+    above = (root.joinpath(*parts[:depth]) for depth in range(1, len(parts)))
+    return all(folder.is_dir() and not folder.is_symlink() for folder in above) and os.path.lexists(
+        root / path
+    )
+
+
+def _same_kind(path: str, before: "dict[str, _Entry]", now: "dict[str, _Entry]") -> bool:
+    return stat.S_IFMT(before[path].mode) == stat.S_IFMT(now[path].mode)
+
+
+def _is_below(path: str, tops: Sequence[str]) -> bool:
+    return any(path.startswith(top + "/") for top in tops)
+
+
+def _topmost(paths: Sequence[str]) -> list[str]:
+    """`paths` (sorted) without those below another one."""
+    kept: list[str] = []
+    known: set[str] = set()
+    for path in paths:
+        parts = path.split("/")
+        if not any("/".join(parts[:depth]) in known for depth in range(1, len(parts))):
+            kept.append(path)
+            known.add(path)
+    return kept
