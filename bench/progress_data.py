@@ -85,6 +85,7 @@ def _call(step: dict[str, Any]) -> CallFact:
         status="error" if failed else "success",
         kind=kind,
         neutral=name == "think",
+        problem=None if name else "malformed",
     )
 
 

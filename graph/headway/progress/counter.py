@@ -55,7 +55,7 @@ def follow(memory: Memory, reading: Reading, settings: ProgressSettings) -> Tren
     track.same = track.same and reading.failure == track.failure
     track.epoch = memory.epoch
     memory.keep_track(track)
-    return Trend(flat=track.flat, patience=_patience(track, reading, settings))
+    return Trend(flat=track.flat, patience=_patience(memory, track, reading, settings))
 
 
 def _start(memory: Memory, reading: Reading) -> Track:
@@ -70,11 +70,11 @@ def _better(reading: Reading, track: Track) -> bool:
     return passed is not None and track.passed >= 0 and passed > track.passed
 
 
-def _patience(track: Track, reading: Reading, settings: ProgressSettings) -> Flat:
+def _patience(memory: Memory, track: Track, reading: Reading, settings: ProgressSettings) -> Flat:
     if reading.declared:
         return settings.flat_declared
     if not reading.known_change:
-        base = settings.flat_unchanged
-    else:
-        base = settings.flat_same if track.same else settings.flat_other
+        backed = memory.score >= settings.backing
+        return settings.flat_backed if backed else settings.flat_unknown
+    base = settings.flat_same if track.same else settings.flat_other
     return Flat(tell=base.tell + track.overcome, stop=base.stop + track.overcome)

@@ -33,43 +33,47 @@ _UNITTEST = re.compile(r"^FAILED \(([^)]*)\)", re.M)
 _UNITTEST_RAN = re.compile(rf"^Ran {_N} tests?\b", re.M)
 _UNITTEST_PART = re.compile(rf"(failures|errors|unexpected successes)={_N}")
 _JEST = re.compile(
-    rf"^\s*Tests:?\s+(?:(?:{_N} failed)\s*[,|]\s*)?(?:\d+ (?:skipped|todo)\s*[,|]\s*)*"
+    rf"^[ \t]*Tests:?\s+(?:(?:{_N} failed)\s*[,|]\s*)?(?:\d+ (?:skipped|todo)\s*[,|]\s*)*"
     rf"(?:{_N} passed)?",
     re.M,
 )
-_MOCHA_FAILING = re.compile(rf"^\s*{_N} failing\s*$", re.M)
-_MOCHA_PASSING = re.compile(rf"^\s*{_N} passing\b", re.M)
+_MOCHA_FAILING = re.compile(rf"^[ \t]*{_N} failing\b", re.M)
+_MOCHA_PASSING = re.compile(rf"^[ \t]*{_N} passing\b", re.M)
 _CARGO = re.compile(rf"^test result: \w+\. {_N} passed; {_N} failed", re.M)
 _CARGO_BUILD = re.compile(rf"^error: could not compile .* due to {_N} previous errors?", re.M)
-_GO_FAIL = re.compile(r"^\s*--- FAIL: ", re.M)
-_GO_PASS = re.compile(r"^\s*--- PASS: ", re.M)
+_GO_FAIL = re.compile(r"^[ \t]*--- FAIL: ", re.M)
+_GO_PASS = re.compile(r"^[ \t]*--- PASS: ", re.M)
 _GO_END = re.compile(r"^(?:ok  ?\t?|FAIL\t|FAIL$|PASS$)", re.M)
 _JUNIT = re.compile(rf"Tests run: {_N}, Failures: {_N}, Errors: {_N}")
 _SUMMARIES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("ruff", re.compile(rf"^Found {_N} errors?\b", re.M)),
-    ("eslint", re.compile(rf"^\W*{_N} problems? \({_N} errors?", re.M)),
+    ("eslint", re.compile(rf"^[^\w\n]{{0,4}}{_N} problems? \({_N} errors?", re.M)),
     ("pyright", re.compile(rf"^{_N} errors?, \d+ warnings?", re.M)),
     ("rspec", re.compile(rf"^\d+ examples?, {_N} failures?", re.M)),
     (
         "phpunit",
         re.compile(rf"^Tests: \d+, Assertions: \d+(?:, Errors: \d+)?, Failures: {_N}", re.M),
     ),
-    ("dotnet", re.compile(rf"^\s*{_N} Error\(s\)", re.M)),
+    ("dotnet", re.compile(rf"^[ \t]*{_N} Error\(s\)", re.M)),
     ("gcc", re.compile(rf"^{_N} errors? generated\b", re.M)),
     (
         "generic",
         re.compile(
-            rf"^\W*(?:found |total )?{_N} (?:errors?|failures?|problems?|issues?)\b", re.M | re.I
+            rf"^[^\w\n]{{0,4}}(?:found |total )?{_N} (?:errors?|failures?|problems?|issues?)\b",
+            re.M | re.I,
         ),
     ),
     (
         "generic",
-        re.compile(rf"^\W*(?:errors|failures|failed|problems)\s*[:=]\s*{_N}\s*$", re.M | re.I),
+        re.compile(
+            rf"^[^\w\n]{{0,4}}(?:errors|failures|failed|problems)\s*[:=]\s*{_N}\s*$", re.M | re.I
+        ),
     ),
 )
 _CLEAN = re.compile(
     r"^(?:Success: no issues found|All checks passed!|No issues found|no errors found)", re.M | re.I
 )
+_HINT = re.compile(r"(?i)fail|error|pass|problem|issues")
 _ERROR_LINE = re.compile(
     r"^(?:error(?:\[\w+\])?: |[\w./\\-]+(?:\(\d+,\d+\)|:\d+(?::\d+)?): (?:fatal )?error\b)", re.M
 )
@@ -84,8 +88,8 @@ def tally(text: str, extra: tuple[str, ...] = ()) -> Tally | None:
         found = list(_compile(pattern).finditer(text))
         if found:
             return Tally(int(float(found[-1]["count"])), tool="custom")
-    if not any(character.isdigit() for character in text):
-        return _clean(text)
+    if not _HINT.search(text):
+        return None
     for reader in (_pytest, _unittest, _jest, _cargo, _go, _mocha, _junit, _summary):
         result = reader(text)
         if result is not None:

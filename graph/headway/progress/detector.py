@@ -34,9 +34,11 @@ def detect(
     if round.calls and not acts:
         return now.dump(), Verdict()
     calls = [look(call, settings) for call in acts]
-    reading = _reading(now, round, calls, settings)
-    trend = follow(now, reading, settings) if reading else Trend()
     signal = weigh(now, round, calls, settings)
+    reading = _reading(now, round, calls, settings)
+    if reading is None or not (reading.declared or reading.known_change):
+        now.score = max(0.0, now.score + signal.points)
+    trend = follow(now, reading, settings) if reading else Trend()
     verdict = _judge(now, signal, trend, settings)
     _remember(now, round, calls)
     return now.dump(), verdict
@@ -49,10 +51,8 @@ def _judge(now: Memory, signal: Signal, trend: Trend, settings: ProgressSettings
     if trend.patience is not None:
         return _judge_counter(now, signal, trend, settings)
     if signal.points <= 0:
-        now.score = max(0.0, now.score + signal.points)
         now.told = now.told and now.score >= settings.tell / 2
         return Verdict()
-    now.score += signal.points
     if now.told:
         stop = now.score >= settings.stop
         return _verdict(now, "stop", signal) if stop else Verdict()

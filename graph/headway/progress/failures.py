@@ -16,7 +16,8 @@ _ERROR_LINE = re.compile(
     r"cannot|can't|could not|couldn't|denied|unable to|invalid|illegal|malformed|undefined|"
     r"unexpected|unknown|unrecognized|refused|rejected|missing|"
     r"not (?:allowed|permitted|supported|available|recognized)|"
-    r"does not exist|doesn't exist|timed out|timeout|please retry|segmentation fault)\b"
+    r"does not exist|doesn't exist|timed out|timeout|please retry|unavailable|"
+    r"too many requests|rate.?limit|overloaded|segmentation fault)\b"
 )
 _TRANSIENT = re.compile(
     r"(?i)\b(?:429|50[0234])\b|rate.?limit|too many requests|service unavailable|bad gateway|"
@@ -49,6 +50,7 @@ class Result:
     failure: str | None = None
     transient: bool = False
     waiting: bool = False
+    sleeping: bool = False
     nothing: bool = False
 
 
@@ -57,12 +59,13 @@ def read_result(call: CallFact) -> Result:
     text, failed = _open(call.observation)
     failed = failed or call.status == "error"
     failure = _failure(call, text, failed)
-    short = len(text) <= 400
+    short, sleeping = len(text) <= 400, _sleeps(call)
     return Result(
         text=text,
         failure=failure,
         transient=failure is not None and bool(_TRANSIENT.search(text[:600])),
-        waiting=call.kind == "poll" or _sleeps(call) or (short and bool(_WAITING.search(text))),
+        waiting=call.kind == "poll" or sleeping or (short and bool(_WAITING.search(text))),
+        sleeping=sleeping and not text.strip(),
         nothing=len(text) <= 200 and bool(_NOTHING.match(text)),
     )
 

@@ -25,7 +25,7 @@ class ProgressSettings(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     enabled: bool = True
-    tell: float = Field(default=2.0, gt=0)
+    tell: float = Field(default=2.25, gt=0)
     """Score at which the model is told."""
     stop: float = Field(default=3.0, gt=0)
     """Score at which the run ends, once the model was told and the evidence went on."""
@@ -38,14 +38,16 @@ class ProgressSettings(BaseModel):
     """The same call brought the same unfailing result although the workspace changed."""
     same_failure_after_change: float = 1.0
     """The same call failed in the same way although the workspace changed."""
-    same_error: float = 0.7
+    same_error: float = 0.6
     """Another call failed with an error class seen before."""
-    same_result: float = 0.5
+    same_result: float = 0.4
     """Another call brought a result seen before."""
     empty_elsewhere: float = 0.15
     """Nothing found, at a place not searched before."""
     poll: float = 0.2
     """A waiting call, or a result that says "still running", came back unchanged."""
+    sleep: float = 0.05
+    """A call that only sleeps."""
     transient: float = 0.3
     """An outage (429, 5xx, refused connection) came back."""
     storm: float = 1.0
@@ -63,8 +65,12 @@ class ProgressSettings(BaseModel):
     """For an inferred counter when every evaluation fails in the same way."""
     flat_other: Flat = Flat(tell=3, stop=5)
     """For an inferred counter when the failures differ."""
-    flat_unchanged: Flat = Flat(tell=5, stop=7)
+    flat_unknown: Flat = Flat(tell=8, stop=10)
     """For an inferred counter when nobody knows whether anything changed in between."""
+    flat_backed: Flat = Flat(tell=5, stop=6)
+    """The same, once the score backs it."""
+    backing: float = 1.2
+    """The score that backs a flat counter."""
 
     masks: tuple[tuple[str, str], ...] = ()
     """Further noise: (regular expression, placeholder), applied before results are compared."""
@@ -96,6 +102,7 @@ class ProgressSettings(BaseModel):
                 duplicates=1.0,
                 flat_same=one,
                 flat_other=one,
-                flat_unchanged=one,
+                flat_unknown=one,
+                flat_backed=one,
             )
         return cls()

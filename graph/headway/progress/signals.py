@@ -72,7 +72,8 @@ def weigh(memory: Memory, round_: Round, calls: list[Seen], settings: ProgressSe
 
 def _weigh_call(memory: Memory, seen: Seen, round_: Round, settings: ProgressSettings) -> Signal:
     if seen.fact.problem:
-        points = settings.storm if memory.stormy else 0.0
+        earlier = settings.same_error if memory.error_count(seen.error) else 0.0
+        points = settings.storm if memory.stormy else earlier
         return Signal("storm", points, memory.stormy + 1, seen)
     pair = memory.pair(seen.call, seen.result)
     if pair is not None:
@@ -93,7 +94,7 @@ def _repeated(
     if seen.opened.transient:
         return "outage", settings.transient
     if seen.opened.waiting:
-        return "poll", settings.poll
+        return "poll", settings.sleep if seen.opened.sleeping else settings.poll
     if changed:
         same = settings.same_failure_after_change if seen.error else settings.repeat_after_change
         return "repeat", same

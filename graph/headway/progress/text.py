@@ -8,6 +8,7 @@ import base64
 import hashlib
 import json
 import re
+import zlib
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -46,6 +47,7 @@ _NOISE: tuple[tuple[str, str], ...] = (
     ),
     (r"(?i)(?<![\w.])\d+(\.\d+)? ?[KMGT]?i?B/s(?!\w)", "<rate>"),
 )
+_MAYBE_NOISY = re.compile(r"[\d\x1b]|/tmp|/var|/dev")
 _PLACEHOLDER_RUN = re.compile(r"<(time|duration)>([ ,T]*<\1>)+")
 
 
@@ -56,7 +58,7 @@ def _compiled(extra: tuple[tuple[str, str], ...]) -> tuple[tuple[re.Pattern[str]
 
 def mask_noise(text: str, extra: tuple[tuple[str, str], ...] = ()) -> str:
     """`text` without what changes by itself; masking twice is masking once."""
-    if any(character.isdigit() for character in text[: WINDOW * 3]) or extra or "\x1b" in text:
+    if extra or _MAYBE_NOISY.search(text):
         for pattern, put in _compiled(extra):
             text = pattern.sub(put, text)
         text = _PLACEHOLDER_RUN.sub(r"<\1>", text)
@@ -76,6 +78,13 @@ def digest(text: str) -> str:
     return base64.b64encode(raw, b"-_").decode("ascii")
 
 
+def mark(word: str) -> str:
+    """Two characters that stand for a word (12 bits: enough to compare two short texts)."""
+    number = zlib.crc32(word.encode("utf-8", "surrogatepass"))
+    return _ALPHABET[number & 63] + _ALPHABET[number >> 6 & 63]
+
+
+_ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 _QUOTES = re.compile(r"[\"'`]")
 _DOT_SLASH = re.compile(r"(?:(?<=\s)|^)\./(?=[\w.])")
 _SHELL_TAIL = re.compile(r"(\s+#[^\n]*|\s*2>&1|\s*;|\s+\|\|\s*true)+\s*$")

@@ -7,7 +7,7 @@ keeps the rest. The sketch of a call is a few short hashes, so that it fits into
 from collections.abc import Mapping
 from typing import Any
 
-from headway.progress.text import digest, words
+from headway.progress.text import digest, mark, words
 
 _ARGS = 3
 _WORDS = 9
@@ -19,8 +19,8 @@ def sketch(args: Mapping[str, Any]) -> list[str]:
     for key in sorted(args)[:8]:
         value = args[key]
         if isinstance(value, str) and value.strip():
-            marks = sorted(digest(word)[:2] for word in words({key: value}))
-            rows.append(digest(key)[:2] + digest(value.strip()) + "".join(marks[:_WORDS]))
+            marks = sorted(mark(word) for word in words({key: value}))
+            rows.append(mark(key) + digest(value.strip()) + "".join(marks[:_WORDS]))
     return rows[:_ARGS]
 
 
