@@ -4,9 +4,20 @@ import os
 import random
 import shutil
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
-NAMES = [b"a", b"b.py", b"c d", b"-rf", b"new\nline", b"\xff\xfe", "ü".encode(), b".hidden", b"GIT~1"]
+NAMES = [
+    b"a",
+    b"b.py",
+    b"c d",
+    b"-rf",
+    b"new\nline",
+    b"\xff\xfe",
+    "ü".encode(),
+    b".hidden",
+    b"GIT~1",
+]
 MODES = [0o644, 0o755, 0o600, 0o444, 0o000, 0o2755, 0o4711]
 FOLDER_MODES = [0o755, 0o700, 0o555, 0o1777]
 
@@ -17,44 +28,38 @@ def describe(root: Path) -> Facts:
     """Every path with kind, mode, content or target, attributes and its hard-link partners."""
     facts: Facts = {}
     inodes: dict[tuple[int, int], list[bytes]] = {}
-    top = os.fsencode(root)
-    for path in [top, *_below(top)]:
-        name = path[len(top) + 1 :]
-        status = os.lstat(path)
-        kind = stat.S_IFMT(status.st_mode)
-        mode = stat.S_IMODE(status.st_mode)
+    for path in [root, *below(root)]:
+        name = os.fsencode(path.relative_to(root))
+        status = path.lstat()
         content: object = None
         attributes: object = None
-        if stat.S_ISLNK(status.st_mode):
-            content = os.readlink(path)
+        if path.is_symlink():
+            content = os.fsencode(path.readlink())
         else:
             attributes = {n: os.getxattr(path, n) for n in os.listxattr(path)}
         if stat.S_ISREG(status.st_mode):
-            content = Path(os.fsdecode(path)).read_bytes()
+            content = path.read_bytes()
             inodes.setdefault((status.st_dev, status.st_ino), []).append(name)
-        facts[name] = kind, mode, content, attributes
+        facts[name] = status.st_mode, content, attributes
     for group in inodes.values():
         for name in group:
             facts[name] += (tuple(sorted(group)),)
     return facts
 
 
-def _below(folder: bytes) -> list[bytes]:
-    found: list[bytes] = []
-    with os.scandir(folder) as items:
-        for item in items:
-            found.append(item.path)
-            if item.is_dir(follow_symlinks=False):
-                found.extend(_below(item.path))
-    return found
+def below(folder: Path) -> Iterator[Path]:
+    for path in sorted(folder.iterdir()):
+        yield path
+        if path.is_dir() and not path.is_symlink():
+            yield from below(path)
 
 
 class Gardener:
-    """Makes and changes trees from one seed, with all rights of the superuser or the owner's."""
+    """Makes and changes trees from one seed."""
 
     def __init__(self, seed: int, root: Path) -> None:
         self.random = random.Random(seed)
-        self.root = os.fsencode(root)
+        self.root = root
         self.counter = 0
 
     def plant(self, steps: int) -> None:
@@ -78,19 +83,22 @@ class Gardener:
         for _ in range(steps):
             self.random.choice(actions)()
 
-    def paths(self, kind: int | None = None) -> list[bytes]:
-        found = sorted(_below(self.root))
-        return [p for p in found if kind is None or stat.S_IFMT(os.lstat(p).st_mode) == kind]
+    def paths(self) -> list[Path]:
+        return list(below(self.root))
 
-    def folder(self) -> bytes:
-        return self.random.choice([self.root, *self.paths(stat.S_IFDIR)])
+    def files(self) -> list[Path]:
+        return [path for path in self.paths() if stat.S_ISREG(path.lstat().st_mode)]
 
-    def fresh(self) -> bytes:
+    def folders(self) -> list[Path]:
+        return [path for path in self.paths() if stat.S_ISDIR(path.lstat().st_mode)]
+
+    def fresh(self) -> Path:
         """A path that is not there, in a folder that is."""
         self.counter += 1
+        folder = self.random.choice([self.root, *self.folders()])
         name = self.random.choice(NAMES)
-        path = self.folder() + b"/" + name
-        return path + b"%d" % self.counter if os.path.lexists(path) else path
+        path = folder / os.fsdecode(name)
+        return folder / os.fsdecode(name + b"%d" % self.counter) if os.path.lexists(path) else path
 
     def content(self) -> bytes:
         size = self.random.choice([0, 1, 20, 3_000, 70_000])
@@ -100,29 +108,30 @@ class Gardener:
 
     def add_file(self) -> None:
         path = self.fresh()
-        _write(path, self.content())
-        os.chmod(path, self.random.choice(MODES))
+        path.write_bytes(self.content())
+        path.chmod(self.random.choice(MODES))
 
     def add_folder(self) -> None:
         path = self.fresh()
-        os.mkdir(path)
-        os.chmod(path, self.random.choice(FOLDER_MODES))
+        path.mkdir()
+        path.chmod(self.random.choice(FOLDER_MODES))
 
     def add_other(self) -> None:
         path = self.fresh()
         if self.random.random() < 0.3:
             os.mkfifo(path)
         else:
-            os.symlink(self.random.choice([b"a", b"../..", b"/etc/passwd", b"\xff", b"."]), path)
+            targets = [b"a", b"../..", b"/etc/passwd", b"\xff", b"."]
+            path.symlink_to(os.fsdecode(self.random.choice(targets)))
 
     def rewrite(self) -> None:
-        if files := self.paths(stat.S_IFREG):
-            _write(self.random.choice(files), self.content())
+        if files := self.files():
+            self.random.choice(files).write_bytes(self.content())
 
     def append(self) -> None:
-        if files := self.paths(stat.S_IFREG):
-            path = self.random.choice(files)
-            _write(path, Path(os.fsdecode(path)).read_bytes() + b"more")
+        if files := self.files():
+            with self.random.choice(files).open("ab") as file:
+                file.write(b"more")
 
     def delete(self) -> None:
         if paths := self.paths():
@@ -131,37 +140,32 @@ class Gardener:
     def move(self) -> None:
         if paths := self.paths():
             source, target = self.random.choice(paths), self.fresh()
-            if not target.startswith(source + b"/"):
-                os.rename(source, target)
+            if not target.is_relative_to(source):
+                source.rename(target)
 
     def hard_link(self) -> None:
-        if files := self.paths(stat.S_IFREG):
-            os.link(self.random.choice(files), self.fresh())
+        if files := self.files():
+            self.fresh().hardlink_to(self.random.choice(files))
 
     def chmod(self) -> None:
-        if files := self.paths(stat.S_IFREG):
-            os.chmod(self.random.choice(files), self.random.choice(MODES))
-        if folders := self.paths(stat.S_IFDIR):
-            os.chmod(self.random.choice(folders), self.random.choice(FOLDER_MODES))
+        if files := self.files():
+            self.random.choice(files).chmod(self.random.choice(MODES))
+        if folders := self.folders():
+            self.random.choice(folders).chmod(self.random.choice(FOLDER_MODES))
 
     def swap_kind(self) -> None:
         if paths := self.paths():
             path = self.random.choice(paths)
             _remove(path)
-            self.random.choice([os.mkdir, os.mkfifo, lambda p: _write(p, b"now a file")])(path)
+            self.random.choice([Path.mkdir, Path.touch, os.mkfifo])(path)
 
     def attribute(self) -> None:
-        if files := self.paths(stat.S_IFREG):
+        if files := self.files():
             os.setxattr(self.random.choice(files), b"user.seen", self.content()[:20])
 
 
-def _write(path: bytes, data: bytes) -> None:
-    with open(path, "wb") as file:
-        file.write(data)
-
-
-def _remove(path: bytes) -> None:
-    if stat.S_ISDIR(os.lstat(path).st_mode):
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
-        os.unlink(path)
+        path.unlink()

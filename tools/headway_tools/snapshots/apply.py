@@ -36,13 +36,16 @@ class Apply:
         self._first: dict[tuple[bytes, ...], bytes] = {}
         self.notes: list[Note] = []
 
-    def run(self, changes: list[Change]) -> None:
+    def put(self, changes: list[Change]) -> None:
+        """Everything but the modes of folders and of files that have the right content."""
         for change in reversed(changes):
             if change.after is None or _replaces_folder(change):
                 self._attempt(change.raw, self._delete, change)
         for change in changes:
             if change.after is not None and change.kind != "mode":
                 self._attempt(change.raw, self._put, change.raw, change.after)
+
+    def finish(self, changes: list[Change]) -> None:
         folders = self._finished_folders(changes)
         for change in changes:
             if change.kind == "mode" and change.raw not in folders and change.after is not None:

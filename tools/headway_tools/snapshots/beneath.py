@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from headway_tools.snapshots.entries import Xattrs, join
-from headway_tools.snapshots.rules import REBUILT, RESTORING
+from headway_tools.snapshots.rules import RESTORING, is_cache
 
 _PATH_FLAGS = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -137,8 +137,9 @@ class Beneath:
 
     def delete_folder(self, path: bytes) -> bool:
         """Remove a folder that holds nothing but caches; False if it holds more."""
-        for cache in self._names_in(path) & REBUILT:
-            shutil.rmtree(cache, dir_fd=self.folder(path))
+        for below in self._names_in(path):
+            if is_cache(join(path, below)):
+                shutil.rmtree(below, dir_fd=self.folder(path))
         handle, name = self.parent(path)
         try:
             os.rmdir(name, dir_fd=handle)

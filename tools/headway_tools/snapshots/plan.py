@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from headway_tools.snapshots.entries import Change, Note, Reason
-from headway_tools.snapshots.rules import REBUILT, object_store
+from headway_tools.snapshots.rules import is_cache, object_store
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def _unkept(changes: Iterable[Change]) -> Iterator[Note]:
 
 
 def _is_left(note: Note) -> bool:
-    return note.reason == "excluded" and note.raw.rpartition(b"/")[2] not in REBUILT
+    return note.reason == "excluded" and not is_cache(note.raw)
 
 
 def _takes_folder_away(change: Change) -> bool:

@@ -3,7 +3,7 @@
 import contextlib
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from headway_tools.errors import HeadwayError
@@ -16,6 +16,7 @@ from headway_tools.snapshots.compare import (
     lookup,
     without_object_stores,
 )
+from headway_tools.snapshots.copying import copy_unkept
 from headway_tools.snapshots.entries import Change, Entry, Note, Report
 from headway_tools.snapshots.plan import Plan, make_plan
 from headway_tools.snapshots.states import ROOT_FLAGS, State, States
@@ -45,7 +46,7 @@ def restore(states: States, target: State, root: Path) -> Report:
         if not plan.changes and not now.leftovers:
             break
         _check_content(states, plan.changes)
-        refused = _change(states, target, root, plan.changes, now.leftovers)
+        refused = _change(states, target, root, plan.changes, leftovers=now.leftovers)
         notes.update((note.raw, note) for note in refused)
         done.update((change.raw, change) for change in plan.changes)
         now = states.record(root)
@@ -58,7 +59,7 @@ def restore(states: States, target: State, root: Path) -> Report:
     return Report(target.id, before.id, _sorted(changes), sorted(notes.values(), key=_raw))
 
 
-def extract(states: States, target: State, folder: Path) -> Report:
+def extract(states: States, target: State, folder: Path, original: Path | None) -> Report:
     """Fill a fresh folder beside its final place and rename it there."""
     if folder.exists() and any(folder.iterdir()):
         raise HeadwayError(f"{folder} is not empty: choose another folder")
@@ -69,7 +70,7 @@ def extract(states: States, target: State, folder: Path) -> Report:
         staging.mkdir(mode=0o700, parents=True)
         changes = compare(states.folder_with_times, EMPTY, target.root)
         wanted = [change for change in changes if not _is_unkept(change)]
-        refused = _change(states, target, staging, wanted, [], times=True)
+        refused = _change(states, target, staging, wanted, fresh=True, original=original)
         if refused:
             raise HeadwayError(f"cannot create {refused[0].path} below {folder}")
         staging.rename(folder)
@@ -93,11 +94,13 @@ def _change(
     target: State,
     root: Path,
     changes: list[Change],
-    leftovers: list[bytes],
     *,
-    times: bool = False,
+    leftovers: Iterable[bytes] = (),
+    fresh: bool = False,
+    original: Path | None = None,
 ) -> list[Note]:
-    read: ReadFolder = states.folder_with_times if times else states.folder
+    """Carry out `changes`; returns what the system refused. `fresh` folders get times, too."""
+    read: ReadFolder = states.folder_with_times if fresh else states.folder
 
     def entry_at(path: bytes) -> Entry | None:
         return lookup(read, target.root, path)
@@ -106,8 +109,11 @@ def _change(
         with _beneath(root) as beneath:
             for leftover in leftovers:
                 beneath.delete_file(leftover)
-            apply = Apply(beneath, states.store.parts, entry_at, target.groups, times=times)
-            apply.run(changes)
+            apply = Apply(beneath, states.store.parts, entry_at, target.groups, times=fresh)
+            apply.put(changes)
+            if original is not None:
+                copy_unkept(original, target.notes, beneath)
+            apply.finish(changes)
             return apply.notes
     except OSError as error:
         raise HeadwayError(

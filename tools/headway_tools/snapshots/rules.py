@@ -19,9 +19,6 @@ CACHES = (
 DEPENDENCIES = (".venv", "node_modules", ".tox", ".nox")
 DEFAULT_EXCLUDED = CACHES + DEPENDENCIES
 
-REBUILT = frozenset(name.encode() for name in CACHES if "/" not in name)
-"""Caches that go with the folder they lie in when a restore removes that folder."""
-
 TEMPORARY = b".headway-"
 """Names of atomic writes under way, or left by a killed process."""
 RESTORING = TEMPORARY + b"restore-"
@@ -56,3 +53,12 @@ class Exclusions:
         if name in self._names:
             return True
         return bool(self._tails) and (b"/" + folder + b"/" + name).endswith(self._tails)
+
+
+_CACHES = Exclusions(CACHES)
+
+
+def is_cache(path: bytes) -> bool:
+    """Whether the folder is one that its tool makes anew."""
+    folder, _, name = path.rpartition(b"/")
+    return _CACHES.match(folder, name)

@@ -107,10 +107,14 @@ class Snapshots:
         with self._use() as states:
             return restoring.restore(states, states.state(snapshot), root)
 
-    def extract(self, snapshot: str, folder: Path) -> Report:
-        """Put the snapshot into `folder`, which must not exist or be empty; all or nothing."""
+    def extract(self, snapshot: str, folder: Path, *, original: Path | None = None) -> Report:
+        """Put the snapshot into `folder`, which must not exist or be empty; all or nothing.
+
+        Dependency folders and large files, which the snapshot names but does not hold, are
+        copied from `original` as they are there now; the report's notes still name them.
+        """
         with self._use() as states:
-            return restoring.extract(states, states.state(snapshot), folder)
+            return restoring.extract(states, states.state(snapshot), folder, original)
 
     def collect(self, keep: Iterable[str]) -> int:
         """Forget all snapshots but `keep` and the content that only they held.
