@@ -51,7 +51,10 @@ def plan_edit(text: str, old: str, new: str) -> Edit:
         raise ToolFailure(
             "no_change", "old_text and new_text are the same", "send another new_text"
         )
-    spans, new = _find(text, old, new)
+    spans = _find(text, old)
+    if not spans and "\r\n" in old:
+        old, new = old.replace("\r\n", "\n"), new.replace("\r\n", "\n")
+        spans = _find(text, old)
     if not spans:
         raise explain(text, old)
     if len(spans) > 1:
@@ -87,22 +90,11 @@ def preview(text: str, change: Change, context: int = 2, most: int = 12) -> str:
     return "\n".join(shown)
 
 
-def _find(text: str, old: str, new: str) -> tuple[list[tuple[int, int]], str]:
-    """Where `old` stands, and `new` as it is to be read from there."""
-    pattern = re.escape(old) if "\r" in old else _loose_ends(old)
-    spans = _spans(text, pattern)
-    if not spans and "\r\n" in old:
-        spans = _spans(text, _loose_ends(old.replace("\r\n", "\n")))
-        new = new.replace("\r\n", "\n")
-    return spans, new
-
-
-def _loose_ends(old: str) -> str:
-    return _LINE_END.join(re.escape(line) for line in old.split("\n"))
-
-
-def _spans(text: str, pattern: str) -> list[tuple[int, int]]:
-    return list(islice(_overlapping(text, re.compile(pattern)), _MOST_MATCHES))
+def _find(text: str, old: str) -> list[tuple[int, int]]:
+    """Spans of `old`: `\\n` in it stands for either line end, `\\r\\n` for itself."""
+    parts = (_LINE_END.join(map(re.escape, part.split("\n"))) for part in old.split("\r\n"))
+    pattern = re.compile("\r\n".join(parts))
+    return list(islice(_overlapping(text, pattern), _MOST_MATCHES))
 
 
 def _overlapping(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, int]]:
@@ -129,7 +121,7 @@ def _ambiguous(text: str, starts: list[int]) -> ToolFailure:
 
 def _with_line_ends_of(text: str, start: int, end: int, old: str, new: str) -> str:
     """`new` with the line ends of the lines it replaces; explicit `\\r` is taken as written."""
-    if "\r" in old or "\r" in new or "\n" not in new:
+    if "\r\n" in old or "\r\n" in new or "\n" not in new:
         return new
     ends = _ENDS.findall(text[start:end])
     old_lines, lines = old.split("\n"), new.split("\n")

@@ -1,17 +1,18 @@
 """A page of numbered lines out of a stream of text, in bounded memory."""
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-MOST_CHARACTERS: Final = 40_000
-"""Of a whole page; it ends behind the line that reaches this."""
+MOST_CHARACTERS: Final = 11_000
+"""Of a page as JSON: it ends before the line that would exceed this, so a result stays whole."""
 MOST_PER_LINE: Final = 2_000
 
 
 @dataclass(frozen=True)
 class Page:
-    """Lines `start`, `start + 1`, … without line ends; lines are what `grep -n` counts."""
+    """Lines `start`, `start + 1`, … as number, tab, text; lines are what `grep -n` counts."""
 
     start: int
     lines: tuple[str, ...]
@@ -22,10 +23,6 @@ class Page:
     def end(self) -> int:
         """Number of the last line on the page; `start - 1` for an empty one."""
         return self.start + len(self.lines) - 1
-
-    def numbered(self) -> str:
-        """Each line as number, tab, text."""
-        return "\n".join(f"{number}\t{line}" for number, line in enumerate(self.lines, self.start))
 
 
 def paginate(chunks: Iterable[str], start: int, limit: int) -> Page:
@@ -43,6 +40,7 @@ class _Pager:
         self.number = 1
         self.lines: list[str] = []
         self.characters = 0
+        self.full = limit <= 0
         self.open = False
         self.kept = ""
         self.length = 0
@@ -52,7 +50,7 @@ class _Pager:
             return
         self.open = not chunk.endswith("\n")
         breaks = chunk.count("\n")
-        if self._full() or self.number + breaks < self.start:
+        if self.full or self.number + breaks < self.start:
             self.number += breaks
             return
         first, *others = chunk.split("\n")
@@ -68,10 +66,7 @@ class _Pager:
         return Page(self.start, tuple(self.lines), total)
 
     def _wanted(self) -> bool:
-        return self.number >= self.start and not self._full()
-
-    def _full(self) -> bool:
-        return len(self.lines) >= self.limit or self.characters >= MOST_CHARACTERS
+        return self.number >= self.start and not self.full
 
     def _extend(self, piece: str) -> None:
         if self._wanted():
@@ -80,10 +75,16 @@ class _Pager:
 
     def _close(self) -> None:
         if self._wanted():
-            self.lines.append(_capped(self.kept, self.length))
-            self.characters += len(self.kept)
+            self._take(f"{self.number}\t{_capped(self.kept, self.length)}")
         self.number += 1
         self.kept, self.length = "", 0
+
+    def _take(self, row: str) -> None:
+        self.characters += len(json.dumps(row, ensure_ascii=False))
+        self.full = self.characters > MOST_CHARACTERS and bool(self.lines)
+        if not self.full:
+            self.lines.append(row)
+            self.full = len(self.lines) >= self.limit
 
 
 def _capped(kept: str, length: int) -> str:

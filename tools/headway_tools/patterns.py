@@ -36,8 +36,8 @@ def expand(root: Path, patterns: Sequence[str], *, anywhere: bool = False) -> It
     """
     plain = [pattern for pattern in patterns if not _needs_search(pattern, anywhere)]
     if len(plain) == len(patterns):
-        names = {pattern.strip("/") for pattern in plain}
-        yield from (name for name in names if os.path.lexists(root / name))
+        names = dict.fromkeys(_normal(pattern) for pattern in plain)
+        yield from (name for name in names if name and os.path.lexists(root / name))
         return
     skip_git = not any(".git" in pattern.split("/") for pattern in patterns)
     yield from _search(root, "", patterns, anywhere, skip_git)
@@ -80,9 +80,15 @@ def _any_match(pattern: str, paths: Sequence[str], anywhere: bool) -> bool:
 
 @lru_cache(maxsize=1024)
 def _compiled(pattern: str, anywhere: bool) -> re.Pattern[str]:
-    plain = re.sub(r"/+", "/", pattern).removeprefix("./").strip("/")
+    plain = _normal(pattern)
     prefix = "(?:.*/)?" if anywhere and "/" not in plain else ""
     return re.compile(prefix + _translated(plain), re.DOTALL)
+
+
+def _normal(pattern: str) -> str:
+    """Without empty and "." parts; "" for one that leads out, which matches nothing."""
+    parts = [part for part in pattern.split("/") if part not in ("", ".")]
+    return "" if ".." in parts else "/".join(parts)
 
 
 def _translated(pattern: str) -> str:

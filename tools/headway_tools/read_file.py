@@ -6,7 +6,7 @@ import os
 import stat
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import islice
+from itertools import accumulate, islice
 from typing import Final
 
 from langchain_core.tools import BaseTool, StructuredTool
@@ -24,8 +24,10 @@ from headway_tools.workspace import Workspace
 
 SCAN_LIMIT: Final = 128 * 2**20
 """Bytes of a large file within which lines are counted and found."""
+MOST_LINES: Final = 250
 _SLICE: Final = 2**16
-_MOST_NAMES: Final = 200
+_MOST_LISTED: Final = 8_000
+"""Characters of a folder's names in one result."""
 _MOST_SCANNED: Final = 10_000
 
 DESCRIPTION: Final = (
@@ -43,7 +45,7 @@ class ReadFileArgs(BaseModel):
     start: int = Field(
         default=1, description="first line, counted from 1; -50 means the last 50 lines"
     )
-    limit: int = Field(default=500, ge=1, le=2000, description="lines to return, at most 2000")
+    limit: int = Field(default=MOST_LINES, ge=1, le=MOST_LINES, description="lines to return")
 
 
 def read_file_tool() -> BaseTool:
@@ -58,15 +60,15 @@ def read_file_tool() -> BaseTool:
     return declare(tool, "read", idempotent=True, own=True)
 
 
-def _run(path: str, start: int = 1, limit: int = 500) -> str:
+def _run(path: str, start: int = 1, limit: int = MOST_LINES) -> str:
     return observation(read(current_workspace(), path, start, limit))
 
 
-async def _arun(path: str, start: int = 1, limit: int = 500) -> str:
+async def _arun(path: str, start: int = 1, limit: int = MOST_LINES) -> str:
     return await asyncio.to_thread(_run, path, start, limit)
 
 
-def read(workspace: Workspace, path: str, start: int = 1, limit: int = 500) -> dict[str, object]:
+def read(workspace: Workspace, path: str, start: int = 1, limit: int = MOST_LINES) -> dict[str, object]:
     """The result of read_file; `ToolFailure` for what cannot be shown.
 
     `start` 0 is taken as 1, a negative one counts from the end; past the end is an error.
@@ -82,7 +84,7 @@ def read(workspace: Workspace, path: str, start: int = 1, limit: int = 500) -> d
     encoding = _encoding(data, place.path, size)
     text = encoding.decode(data)
     workspace.reads[place.path] = digest(data)
-    slices = [text[at : at + _SLICE] for at in range(0, len(text), _SLICE)]
+    slices = (text[at : at + _SLICE] for at in range(0, len(text), _SLICE))
     total = text.count("\n") + (not text.endswith("\n") and text != "")
     page = paginate(slices, _first_line(start, total), limit)
     return _result(place.path, page, encoding, newline_style(text))
@@ -90,16 +92,16 @@ def read(workspace: Workspace, path: str, start: int = 1, limit: int = 500) -> d
 
 def _read_large(handle: int, path: str, size: int, start: int, limit: int) -> dict[str, object]:
     sample = next(read_chunks(handle, _SLICE))
-    encoding = replace(_encoding(sample, path, size, complete=False), errors="surrogateescape")
-    if start < 0:
+    encoding = replace(_encoding(sample, path, size, complete=False), errors="backslashreplace")
+    seen_all = size <= SCAN_LIMIT
+    if start < 0 and seen_all:
         start = _first_line(start, paginate(_decoded(handle, encoding), 1, 0).total)
     page = paginate(_decoded(handle, encoding), _first_line(start, 0), limit)
-    seen_all = size <= SCAN_LIMIT
-    if not page.lines and not seen_all:
+    if not seen_all and (start < 0 or not page.lines):
         raise ToolFailure(
             "too_large",
-            f"{path} has {size} bytes; only lines in its first {SCAN_LIMIT} bytes can be read here",
-            "search it with a command instead",
+            f"{path} has {size} bytes; only the lines in its first {SCAN_LIMIT} are read here",
+            "use a command, such as tail or sed -n",
             lines_within_reach=page.total,
         )
     result = _result(path, page, encoding, newline_style(encoding.decode(sample)))
@@ -147,7 +149,7 @@ def _result(path: str, page: Page, encoding: Encoding, newline: str) -> dict[str
     result |= {"start": page.start, "end": page.end}
     if page.end < page.total:
         result["next_start"] = page.end + 1
-    return result | {"text": page.numbered()}
+    return result | {"text": "\n".join(page.lines)}
 
 
 def _listing(place: Place) -> dict[str, object]:
@@ -157,10 +159,11 @@ def _listing(place: Place) -> dict[str, object]:
             names = sorted(_name(entry) for entry in islice(entries, _MOST_SCANNED))
     finally:
         os.close(handle)
-    result: dict[str, object] = {"ok": True, "path": place.path, "entries": names[:_MOST_NAMES]}
-    if len(names) > _MOST_NAMES:
+    shown = names[: sum(size <= _MOST_LISTED for size in accumulate(len(n) + 4 for n in names))]
+    result: dict[str, object] = {"ok": True, "path": place.path, "entries": shown}
+    if len(names) > len(shown):
         more = "at least " if len(names) == _MOST_SCANNED else ""
-        result["not_shown"] = f"{more}{len(names) - _MOST_NAMES} more"
+        result["not_shown"] = f"{more}{len(names) - len(shown)} more"
     return result
 
 
