@@ -1,0 +1,232 @@
+"""Deciding what to shorten, and applying it: both pure, so any process rebuilds the request."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from langchain_core.messages import AIMessage, BaseMessage, SystemMessage, ToolMessage
+from typing_extensions import TypedDict
+
+from headway.notes import is_human
+from headway.window.brief import FAILURE_CHARACTERS, brief_message, failed
+from headway.window.digest import digest, edited_files
+from headway.window.tokens import estimate_tokens, overhead_from
+
+TRIGGER: Final = 0.85
+"""Share of the room at which the request is shortened; estimates are not exact."""
+
+TARGET: Final = 0.6
+"""Share that is left after a step, so that the next one is far away."""
+
+DIGEST_SHARE: Final = 0.12
+"""Of the room, for what stands in place of the steps left out."""
+
+_SPARING: Final = 300
+"""The last failure is cut like the rest where texts get shorter than this."""
+
+KEPT_CAPS: Final = (8_000, 3_000, 1_000, 300, 80)
+"""Characters for each text of the newest steps, tried in order when they alone are too long."""
+
+
+class Cap(TypedDict):
+    """Up to the message named `through`, texts have at most `characters`."""
+
+    through: str
+    characters: int
+
+
+class Shortened(TypedDict, total=False):
+    """What requests shorten; plain data for state. Empty: nothing."""
+
+    step: int
+    """How many times the request was shortened anew."""
+    caps: list[Cap]
+    """Oldest first; a message obeys the first that reaches it."""
+    dropped: str | None
+    """Up to the message of this id, steps are replaced by what they did."""
+    room: int
+    """Characters for that."""
+    changed: list[str]
+    ceiling: int
+    """Estimated tokens which a server refused as too many, less a margin."""
+
+
+def fit(
+    messages: Sequence[BaseMessage],
+    *,
+    window: int,
+    reserve: int,
+    factor: float,
+    shortened_before: Mapping[str, Any],
+    shrink: bool = False,
+    changed: Sequence[str] = (),
+) -> tuple[list[BaseMessage], dict[str, Any]]:
+    """The request for `messages` (a valid conversation) and what it shortens, for the next call.
+
+    `window` and `reserve` are tokens. Human and system messages stay verbatim; calls keep their
+    answers. `shrink` shortens anew and further, after a server refused the request as too long.
+    `changed` are files known to have changed; the rest is read from the calls. If nothing more
+    can be shortened, the request may still be too long.
+    """
+    before: Shortened = {**shortened_before}  # type: ignore[typeddict-item]
+    room = max(window - reserve - min(overhead_from(messages, factor), window // 2), 1)
+    request = applied(messages, before)
+    tokens = estimate_tokens(request, factor)
+    ceiling = before.get("ceiling", room)
+    if tokens <= min(TRIGGER * room, ceiling) and not shrink:
+        return request, dict(before)
+    target = TARGET * min(room, ceiling)
+    if shrink:
+        ceiling = min(ceiling, int(tokens * TRIGGER))
+        target = min(target, tokens * TARGET)
+    base: Shortened = {
+        "step": before.get("step", 0) + 1,
+        "room": int(DIGEST_SHARE * min(room, ceiling) * 4),
+        "changed": list(dict.fromkeys([*changed, *edited_files(messages)])),
+    }
+    if ceiling < room:
+        base["ceiling"] = ceiling
+    best, after = _first_fitting(messages, base, factor, target, TRIGGER * min(room, ceiling))
+    if best == request and not shrink:
+        return request, dict(before)
+    return best, dict(after)
+
+
+def _first_fitting(
+    messages: Sequence[BaseMessage], base: Shortened, factor: float, target: float, most: float
+) -> tuple[list[BaseMessage], Shortened]:
+    """The mildest way that reaches `target`, else the mildest within `most`, else the shortest."""
+    tried: list[tuple[int, list[BaseMessage], Shortened]] = []
+    for way in _ways(messages, base):
+        request = applied(messages, way)
+        tried.append((estimate_tokens(request, factor), request, way))
+        if tried[-1][0] <= target:
+            break
+    else:
+        within = [one for one in tried if one[0] <= most]
+        tried = within[:1] or [min(tried, key=lambda one: one[0])]
+    return tried[-1][1], tried[-1][2]
+
+
+def _ways(messages: Sequence[BaseMessage], base: Shortened) -> Iterator[Shortened]:
+    """From mild to hard: shorter observations, steps left out, shorter newest steps."""
+    ends = [_name(messages[end - 1]) for _, end in _steps(messages)]
+    last = _name(messages[-1]) if messages else None
+
+    def before_newest(rounds: int) -> str | None:
+        return ends[-rounds - 1] if len(ends) > rounds else None
+
+    for rounds, cap in ((6, 1_500), (3, 1_500), (3, 400)):
+        if older := before_newest(rounds):
+            yield {**base, "caps": [Cap(through=older, characters=cap)]}
+    for rounds in (3, 1):
+        if older := before_newest(rounds):
+            yield {**base, "caps": [Cap(through=older, characters=400)], "dropped": older}
+    older = before_newest(1)
+    for cap in KEPT_CAPS:
+        reach = [(older, min(cap, 400)), (last, cap)]
+        caps = [Cap(through=name, characters=most) for name, most in reach if name]
+        yield {**base, "caps": caps, "dropped": older}
+
+
+def applied(messages: Sequence[BaseMessage], shortened: Shortened) -> list[BaseMessage]:
+    """`messages` with `shortened` done to them; names that are gone from history do nothing."""
+    if not shortened.get("caps"):
+        return list(messages)
+    places = {_name(message): place for place, message in enumerate(messages)}
+    caps = [
+        (places[cap["through"]], cap["characters"])
+        for cap in shortened["caps"]
+        if cap["through"] in places
+    ]
+    dropped = places.get(shortened.get("dropped") or "", -1)
+    if not caps:
+        return list(messages)
+    whole = _last_failure(messages, caps[0][0])
+    kept = [
+        _capped(message, place, caps, spared=place == whole)
+        for place, message in enumerate(messages)
+    ]
+    if dropped < 0:
+        return kept
+    return _without_steps(messages, kept, dropped, shortened)
+
+
+def _capped(
+    message: BaseMessage, place: int, caps: Sequence[tuple[int, int]], *, spared: bool
+) -> BaseMessage:
+    cap = next((cap for last, cap in caps if place <= last), None)
+    if cap is None or isinstance(message, SystemMessage) or is_human(message):
+        return message
+    return brief_message(
+        message, max(cap, FAILURE_CHARACTERS) if spared and cap >= _SPARING else cap
+    )
+
+
+def _last_failure(messages: Sequence[BaseMessage], last: int) -> int:
+    for place in range(last, -1, -1):
+        message = messages[place]
+        if isinstance(message, ToolMessage) and failed(message):
+            return place
+    return -1
+
+
+def _without_steps(
+    messages: Sequence[BaseMessage],
+    kept: Sequence[BaseMessage],
+    dropped: int,
+    shortened: Shortened,
+) -> list[BaseMessage]:
+    """Of each stretch of steps up to `dropped` only the last, its observation being the digest.
+
+    An observation is where such a text has no more weight than what it came from, and roles go on
+    taking turns.
+    """
+    stretches = _stretches(messages, dropped)
+    result: list[BaseMessage] = []
+    at = 0
+    for stretch in stretches:
+        first, (last, end) = stretch[0][0], stretch[-1]
+        files = shortened.get("changed", []) if stretch is stretches[-1] else []
+        room = shortened.get("room", 0) // len(stretches)
+        text = digest(messages[first:end], files, room)
+        result += [*kept[at:first], kept[last], _holding(kept[last + 1], text)]
+        result += kept[last + 2 : end]
+        at = end
+    return [*result, *kept[at:]]
+
+
+def _holding(message: BaseMessage, text: str) -> BaseMessage:
+    return message.model_copy(update={"content": text})
+
+
+def _stretches(messages: Sequence[BaseMessage], dropped: int) -> list[list[tuple[int, int]]]:
+    """Two or more steps in a row, each as its first place and the one behind it."""
+    found: list[list[tuple[int, int]]] = []
+    for step in _steps(messages):
+        if step[1] > dropped + 1:
+            break
+        if found and found[-1][-1][1] == step[0]:
+            found[-1].append(step)
+        else:
+            found.append([step])
+    return [stretch for stretch in found if len(stretch) > 1]
+
+
+def _steps(messages: Sequence[BaseMessage]) -> Iterator[tuple[int, int]]:
+    """A reply with calls and the answers behind it."""
+    place = 0
+    while place < len(messages):
+        message, first = messages[place], place
+        place += 1
+        if isinstance(message, AIMessage) and message.tool_calls:
+            while place < len(messages) and isinstance(messages[place], ToolMessage):
+                place += 1
+            if place > first + 1:
+                yield first, place
+
+
+def _name(message: BaseMessage) -> str | None:
+    """By which state remembers a message; answers made up for a request have no id of their own."""
+    if message.id is None and isinstance(message, ToolMessage):
+        return f"answer to {message.tool_call_id}"
+    return message.id
