@@ -21,10 +21,8 @@ _ETC: Final = """
     ld.so.conf ld.so.conf.d nsswitch.conf localtime timezone mime.types protocols services
     os-release debian_version terminfo gai.conf host.conf login.defs bash.bashrc profile magic
 """
-_MASKED_PROC: Final = (
-    "keys kcore kmsg kpagecount kpageflags kpagecgroup timer_list vmallocinfo slabinfo"
-)
-_READ_ONLY_PROC: Final = "sys sysrq-trigger irq bus fs acpi scsi mtrr"
+_MASKED_PROC: Final = "keys kcore kmsg kpagecount kpageflags timer_list vmallocinfo slabinfo"
+_READ_ONLY_PROC: Final = "sys fs acpi mtrr"
 
 
 @dataclass(frozen=True)
@@ -61,6 +59,7 @@ def bwrap_arguments(box: Box, plan: MountPlan, environment: Mapping[str, str]) -
         *_system(box),
         *_kernel_files(box),
         *_private_places(box),
+        *_folders_above(box),
         *_read_only(box),
         *_workspace(box, plan),
         *("--remount-ro", "/", "--chdir", str(box.policy.path)),
@@ -120,20 +119,26 @@ def _kernel_files(box: Box) -> Iterator[str]:
         if Path("/proc", name).exists():
             yield from ("--ro-bind", "/dev/null", f"/proc/{name}")
     yield from ("--dev", "/dev")
-    yield from (
-        "--perms",
-        "1777",
-        "--size",
-        str(box.policy.limits.shm_bytes),
-        "--tmpfs",
-        "/dev/shm",
-    )
+    size = str(box.policy.limits.shm_bytes)
+    yield from ("--perms", "1777", "--size", size, "--tmpfs", "/dev/shm", "--remount-ro", "/dev")
 
 
 def _private_places(box: Box) -> Iterator[str]:
     yield from ("--bind", str(box.private.home), HOME)
     yield from ("--bind", str(box.private.tmp), "/tmp", "--symlink", "../tmp", "/var/tmp")
     yield from ("--ro-bind", str(box.private.shown), SHOWN)
+
+
+def _folders_above(box: Box) -> Iterator[str]:
+    """Those that bwrap makes by itself could be entered by nobody but who makes them.
+
+    Below /tmp and HOME they lie on the disk: `clear_way` makes them.
+    """
+    shown = (*box.toolchains, *box.policy.read_only, box.policy.path)
+    above = {folder for path in shown for folder in path.parents if folder != Path("/")}
+    for folder in sorted(above):
+        if not folder.is_relative_to("/tmp") and not folder.is_relative_to(HOME):
+            yield from ("--perms", "0755", "--dir", str(folder))
 
 
 def _read_only(box: Box) -> Iterator[str]:

@@ -6,10 +6,18 @@ import os
 import signal
 import subprocess
 from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
 from headway_tools.errors import SandboxError
-from headway_tools.sandbox.arguments import HOSTS_TEXT, SHOWN, Box, bwrap_arguments, passwd_text
+from headway_tools.sandbox.arguments import (
+    HOME,
+    HOSTS_TEXT,
+    SHOWN,
+    Box,
+    bwrap_arguments,
+    passwd_text,
+)
 from headway_tools.sandbox.causes import explain
 from headway_tools.sandbox.execution import Execution, check_command
 from headway_tools.sandbox.guard import guard_group
@@ -17,7 +25,7 @@ from headway_tools.sandbox.identity import SwitchingIdentity
 from headway_tools.sandbox.locate import Bubblewrap
 from headway_tools.sandbox.mounts import plan_mounts
 from headway_tools.sandbox.policy import Cancel, CommandResult, SandboxKind, SandboxPolicy
-from headway_tools.sandbox.private import PrivateFolder
+from headway_tools.sandbox.private import PrivateFolder, clear_way
 from headway_tools.sandbox.protected import Protection
 from headway_tools.sandbox.runner import Descriptors, wait_readable
 from headway_tools.sandbox.seccomp import ROOTS_MODES, USERS_MODES, seccomp_filter
@@ -86,6 +94,7 @@ class BubblewrapSandbox:
         seccomp = fds.data("seccomp", self._seccomp) if self._seccomp else None
         policy, folders, identity = self.policy, self._toolchains.folders, self._identity.shown
         box = Box(policy, self._private, folders, identity, passwd, hosts, seccomp)
+        clear_way(self._private, Path(HOME), (policy.path, *policy.read_only, *folders))
         plan = plan_mounts(policy.root, policy.protect, policy.hide)
         start = {"BASH_ENV": f"{SHOWN}/start", STATUS_FD: str(report_to)}
         words = bwrap_arguments(box, plan, self._environment | start)

@@ -77,6 +77,22 @@ def make_private_folder(path: Path, start: str, owner: tuple[int, int] | None) -
     return folder
 
 
+def clear_way(folder: PrivateFolder, home: Path, targets: Iterable[Path]) -> None:
+    """Plain folders for mounts below /tmp and `home`, the places that commands can write.
+
+    A link that an earlier command left there would lead bwrap, which makes mount points with the
+    user's rights, out of the sandbox.
+    """
+    for target in targets:
+        for top, place in ((Path("/tmp"), folder.tmp), (home, folder.home)):
+            if target.is_relative_to(top):
+                for part in target.relative_to(top).parts:
+                    place = place / part
+                    if place.is_symlink() or (place.exists() and not place.is_dir()):
+                        place.unlink()
+                    place.mkdir(exist_ok=True, mode=0o755)
+
+
 def search_path(folder: Path, toolchains: Iterable[str]) -> str:
     """PATH inside: refusing editors first, then the toolchains, then a `python` if none has one."""
     return ":".join([f"{folder}/first", *toolchains, f"{folder}/last"])

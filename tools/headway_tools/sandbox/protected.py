@@ -33,6 +33,10 @@ class _Entry:
     def same(self, other: "_Entry | None") -> bool:
         return other is not None and (self.mode, self.content) == (other.mode, other.content)
 
+    def like(self, other: "_Entry") -> bool:
+        """Of the same kind: both files, both folders, both links."""
+        return stat.S_IFMT(self.mode) == stat.S_IFMT(other.mode)
+
 
 class ProtectedFiles:
     """Bytes, modes and links of the protected paths below `root` at one moment."""
@@ -59,17 +63,13 @@ class ProtectedFiles:
         self._entries = entries
 
     def violations(self) -> tuple[str, ...]:
-        """Protected paths that are changed, missing or new, sorted; without what lies in a missing or new one."""
+        """Protected paths that are changed, missing or new, sorted; of a tree only its top."""
         now = dict(self._present(keep=False))
-        changed = [path for path, entry in self._entries.items() if not entry.same(now.get(path))]
-        added = [path for path in now if path not in self._entries]
-        gone = [
-            path for path in changed if path not in now or not _same_kind(path, self._entries, now)
-        ]
-        covered = _topmost(sorted({*gone, *added}))
-        return tuple(
-            sorted({*covered, *(path for path in changed if not _is_below(path, covered))})
-        )
+        before = self._entries
+        changed = {path for path, entry in before.items() if not entry.same(now.get(path))}
+        trees = {path for path in changed if path not in now or not before[path].like(now[path])}
+        tops = _topmost(sorted(trees | (now.keys() - before.keys())))
+        return tuple(sorted({*tops, *(path for path in changed if not _is_below(path, tops))}))
 
     def repair(self) -> tuple[str, ...]:
         """Put the protected paths back as they were; returns what `violations` found."""
@@ -121,7 +121,7 @@ class ProtectedFiles:
         entry = self._entries.get(path)
         if entry and _is_reached_directly(self._root, path):
             now = self._entry(path, keep=False)
-            if (stat.S_IFMT(now.mode), now.content) == (stat.S_IFMT(entry.mode), entry.content):
+            if entry.like(now) and entry.content == now.content:
                 (self._root / path).chmod(stat.S_IMODE(entry.mode))
                 return
         self._remove(path)
@@ -221,10 +221,6 @@ def _is_reached_directly(root: Path, path: str) -> bool:
     return all(folder.is_dir() and not folder.is_symlink() for folder in above) and os.path.lexists(
         root / path
     )
-
-
-def _same_kind(path: str, before: "dict[str, _Entry]", now: "dict[str, _Entry]") -> bool:
-    return stat.S_IFMT(before[path].mode) == stat.S_IFMT(now[path].mode)
 
 
 def _is_below(path: str, tops: Sequence[str]) -> bool:
