@@ -90,9 +90,7 @@ class Batch:
             )
         return key, None
 
-    def _may_have_run(
-        self, request: ToolCallRequest, key: str, before: str | None
-    ) -> ToolMessage:
+    def _may_have_run(self, request: ToolCallRequest, key: str, before: str | None) -> ToolMessage:
         self._note_files()
         details: dict[str, object] = {}
         snapshots = self.env.snapshots

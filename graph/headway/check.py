@@ -168,4 +168,3 @@ def _say(report: CheckReport) -> str:
         f"You said you are done, but the check `{report.command}` is red "
         f"(exit code {report.exit_code}{count}):\n{report.output}"
     )
-

@@ -65,7 +65,7 @@ class Environments:
             workspace=workspace,
             sandbox=self._sandbox(workspace, private) if workspace else None,
             journal=self._journal(folder),
-            snapshots=_snapshots(folder, workspace) if folder and workspace else None,
+            snapshots=snapshots_of(folder, workspace.path) if folder and workspace else None,
             tool_timeout=self._settings.limits.tool_timeout,
         )
 
@@ -118,8 +118,9 @@ class Environments:
         return self._temporary
 
 
-def _snapshots(folder: ThreadFolder, workspace: Workspace) -> Snapshots:
-    name = hashlib.sha256(str(workspace.path).encode("utf-8", "surrogateescape")).hexdigest()[:12]
+def snapshots_of(folder: ThreadFolder, workspace: Path) -> Snapshots:
+    """The store of a thread's states of `workspace`, by the path where it stands for the model."""
+    name = hashlib.sha256(str(workspace).encode("utf-8", "surrogateescape")).hexdigest()[:12]
     return Snapshots(folder.snapshots / name)
 
 

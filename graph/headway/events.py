@@ -3,7 +3,13 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import (
+    AIMessage,
+    AIMessageChunk,
+    BaseMessage,
+    HumanMessage,
+    ToolMessage,
+)
 
 from headway.notes import AUTHOR, meta
 from headway.steps import think_text, thought_of

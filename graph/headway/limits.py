@@ -25,7 +25,9 @@ class Limits(BaseModel):
         """Each value at most the ceiling's."""
         mine, top = self.model_dump(), ceiling.model_dump()
         low = {
-            name: value if top[name] is None else min(top[name], value if value is not None else top[name])
+            name: value
+            if top[name] is None
+            else min(top[name], value if value is not None else top[name])
             for name, value in mine.items()
         }
         return Limits(**low)

@@ -14,7 +14,9 @@ def merge(state: list[AnyMessage] | None, writes: Sequence[Any]) -> list[AnyMess
     `DeltaChannel` demands; also on a list that holds one id twice. The input is never mutated.
     """
     base = _messages(state or [])
-    new = _messages([m for write in writes for m in (write if isinstance(write, list) else [write])])
+    new = _messages(
+        [m for write in writes for m in (write if isinstance(write, list) else [write])]
+    )
     return _append(base, new) or _replace(base, new)
 
 

@@ -5,6 +5,7 @@ is wrong with a reply without calls is named in `response_metadata["headway"]["p
 """
 
 import difflib
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
@@ -212,9 +213,13 @@ def _settled_calls(
         args, error = _judged(name, call.args, tools, cut=cut)
         calls.append(ToolCall(name=name, args=args, id=call_id, type="tool_call"))
         if error:
-            original = clean_text(call.args if isinstance(call.args, str) else repr(call.args))
-            errors[call_id] = error._asdict() | {"original": bounded(original, ORIGINAL_LIMIT)}
+            errors[call_id] = error._asdict() | {"original": _original(call.args)}
     return calls, errors
+
+
+def _original(args: object) -> str:
+    written = args if isinstance(args, str) else json.dumps(args, default=str)
+    return clean_text(bounded(written, ORIGINAL_LIMIT))
 
 
 def _call_id(call: RawCall, at: int, taken: AbstractSet[str]) -> str:

@@ -312,7 +312,7 @@ def _lock(job: Job) -> BranchLock | None:
         return None
     folder = job.home.make().thread(job.thread).make()
     branch = (job.record.branch if job.record else "") or "main"
-    return BranchLock(folder.locks, branch, thread=job.thread)
+    return BranchLock(folder, branch)
 
 
 def _remember(job: Job) -> None:

@@ -109,4 +109,6 @@ def _read(path: Path, thread: str) -> ThreadRecord:
     try:
         return ThreadRecord.model_validate(data)
     except ValidationError as error:
-        raise HeadwayError(f"the record {path} cannot be read: {error.errors()[0]['msg']}") from error
+        raise HeadwayError(
+            f"the record {path} cannot be read: {error.errors()[0]['msg']}"
+        ) from error

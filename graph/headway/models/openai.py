@@ -1,8 +1,8 @@
 """The chat completions client: LangChain's request, our reading of what comes back.
 
 ChatOpenAI drops reasoning, loses refusals in streams, repairs cut calls, raises on lists and
-retries unseen; so the response is read here, from bytes. Each request has a connection of its own: nothing
-is shared between threads, event loops and branches, and an idle one cannot be found dead.
+retries unseen; so the response is read here, from bytes. Each request has a connection of its
+own: nothing is shared between threads, event loops and branches; no idle one is found dead.
 """
 
 from collections.abc import AsyncIterator, Iterator

@@ -9,11 +9,11 @@ from langgraph.runtime import Runtime
 
 from headway.context import Context
 from headway.history import open_calls, place
-from headway.notes import annotate
+from headway.notes import FIELD, annotate
 from headway.observe import texts
 from headway.parts import Parts, Update
 from headway.spending import left
-from headway.state import State
+from headway.state import Observation, State
 
 
 def truncate(state: State, runtime: Runtime[Context], *, parts: Parts) -> Update:
@@ -31,6 +31,7 @@ def truncate(state: State, runtime: Runtime[Context], *, parts: Parts) -> Update
                 name=call["name"],
                 tool_call_id=call["id"],
                 status=known["status"] if known else "error",
+                response_metadata={FIELD: _note(known)} if known else {},
             )
         )
     if answers:
@@ -46,6 +47,11 @@ def truncate(state: State, runtime: Runtime[Context], *, parts: Parts) -> Update
         "hw_decisions": {},
         "hw_verdict": {},
     }
+
+
+def _note(seen: Observation) -> dict[str, Any]:
+    """What the debugger and the report want to know of a result, besides its text."""
+    return {key: seen[key] for key in ("output", "before", "after", "problem") if seen.get(key)}
 
 
 def _lost() -> str:

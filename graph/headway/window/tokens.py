@@ -9,11 +9,11 @@ from langchain_core.messages import AIMessage, BaseMessage
 
 from headway_tools.read_output import is_media
 
-ASCII_CHARACTERS: Final = 4
-"""Characters of ASCII text per token."""
+PER_CHARACTER: Final = 1 / 4
+"""Tokens of a character of ASCII text."""
 
-OTHER_BYTES: Final = 3
-"""UTF-8 bytes per token of text that is not all ASCII: a Chinese character is one."""
+PER_EXTRA_BYTE: Final = 3 / 8
+"""Tokens of each UTF-8 byte beyond the first of a character: a Chinese one is 1, a Cyrillic 0.6."""
 
 PER_MESSAGE: Final = 4
 PER_CALL: Final = 8
@@ -100,6 +100,7 @@ def _value(value: Any) -> float:
 
 
 def _text(text: str) -> float:
+    tokens = len(text) * PER_CHARACTER
     if text.isascii():
-        return len(text) / ASCII_CHARACTERS
-    return len(text.encode("utf-8", "surrogatepass")) / OTHER_BYTES
+        return tokens
+    return tokens + (len(text.encode("utf-8", "surrogatepass")) - len(text)) * PER_EXTRA_BYTE
