@@ -10,9 +10,10 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from errno import EINVAL, ELOOP, ENOENT
+from errno import EINVAL, ELOOP, ENAMETOOLONG, ENOENT
 
-_MAX_LINKS = 40
+_MOST_LINKS = 40
+_MOST_STEPS = 5_000
 _FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -53,7 +54,7 @@ def resolve(
     `aliases` are absolute paths that mean the root when a link names them. With `make_parents`
     missing folders are made; it is called with the path of each before and may raise to refuse.
     Raises `OutsideRootError`, or OSError as the kernel would (ENOENT and ENOTDIR for the
-    folders on the way, ELOOP after 40 links).
+    folders on the way, ELOOP after 40 links, ENAMETOOLONG after 5,000 folders).
     """
     walk = _Walk(root, aliases, make_parents)
     try:
@@ -75,6 +76,7 @@ class _Walk:
         self.names: list[str] = []
         self.pending: deque[str] = deque()
         self.links = 0
+        self.steps = 0
 
     def run(self, path: str) -> Place:
         self.pending.extend(path.split("/"))
@@ -107,6 +109,9 @@ class _Walk:
         self.here = handle
 
     def _enter(self, name: str) -> None:
+        self.steps += 1
+        if self.steps > _MOST_STEPS:
+            raise OSError(ENAMETOOLONG, os.strerror(ENAMETOOLONG))
         try:
             self._move(self._open_folder(name))
             self.names.append(name)
@@ -130,7 +135,7 @@ class _Walk:
 
     def _follow(self, target: str) -> None:
         self.links += 1
-        if self.links > _MAX_LINKS:
+        if self.links > _MOST_LINKS:
             raise OSError(ELOOP, os.strerror(ELOOP))
         if target.startswith("/"):
             target = self._from_root(target)
