@@ -8,9 +8,9 @@ import contextlib
 import errno
 from collections.abc import Callable, Iterable, Iterator
 
-from headway_tools.snapshots.beneath import Beneath
 from headway_tools.snapshots.compare import in_groups
 from headway_tools.snapshots.entries import Change, Entry, Groups, Note
+from headway_tools.snapshots.writer import TreeWriter
 
 Content = Callable[[bytes], Iterator[bytes]]
 """The parts of a file's content, by its id."""
@@ -26,9 +26,9 @@ class Apply:
     """One run over one folder. `notes` names the paths that the system refused to change."""
 
     def __init__(
-        self, beneath: Beneath, content: Content, target: Target, groups: Groups, *, times: bool
+        self, writer: TreeWriter, content: Content, target: Target, groups: Groups, *, times: bool
     ) -> None:
-        self._beneath = beneath
+        self._writer = writer
         self._content = content
         self._target = target
         self._groups = in_groups(groups)
@@ -63,17 +63,17 @@ class Apply:
 
     def _delete(self, change: Change) -> None:
         if change.before is None or change.before.kind != "folder":
-            self._beneath.delete_file(change.raw)
-        elif not self._beneath.delete_folder(change.raw):
+            self._writer.delete_file(change.raw)
+        elif not self._writer.delete_folder(change.raw):
             self.notes.append(Note(change.raw, "not_empty"))
 
     def _put(self, path: bytes, entry: Entry) -> None:
         if entry.kind == "folder":
-            self._beneath.make_folder(path)
+            self._writer.make_folder(path)
         elif entry.kind == "link":
-            self._beneath.symlink(path, entry.id)
+            self._writer.symlink(path, entry.id)
         elif entry.kind == "fifo":
-            self._beneath.fifo(path, entry.mode)
+            self._writer.fifo(path, entry.mode)
         elif entry.kind == "file":
             self._file(path, entry)
 
@@ -81,28 +81,28 @@ class Apply:
         group = self._groups.get(path)
         first = self._first.get(group) if group else None
         if first is not None:
-            self._beneath.hard_link(path, first)
+            self._writer.hard_link(path, first)
             return
         parts = self._content(entry.id)
         mtime_ns = entry.mtime_ns if self._times else None
-        self._beneath.write(path, parts, entry.mode, entry.xattrs, mtime_ns)
+        self._writer.write(path, parts, entry.mode, entry.xattrs, mtime_ns)
         if group:
             self._first[group] = path
         with contextlib.suppress(OSError):
-            self._beneath.delete_bytecode(path)
+            self._writer.delete_bytecode(path)
 
     def _finished_folders(self, changes: Iterable[Change]) -> dict[bytes, Entry]:
         """Folders whose mode is to be set last: those of the plan and those opened up."""
         paths = {change.raw for change in changes if _is_folder(change.after)}
-        found = {path: self._target(path) for path in paths | self._beneath.opened_up}
+        found = {path: self._target(path) for path in paths | self._writer.opened_up}
         return {path: entry for path, entry in found.items() if _is_folder(entry) and entry}
 
     def _set_mode(self, path: bytes, entry: Entry) -> None:
-        self._beneath.set_attributes(path, entry.mode, entry.xattrs)
+        self._writer.set_attributes(path, entry.mode, entry.xattrs)
 
     def _finish_folder(self, path: bytes, entry: Entry) -> None:
         if self._times and path:
-            self._beneath.set_time(path, entry.mtime_ns)
+            self._writer.set_time(path, entry.mtime_ns)
         self._set_mode(path, entry)
 
 

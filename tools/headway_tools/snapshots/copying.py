@@ -9,9 +9,9 @@ import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from headway_tools.snapshots.beneath import Beneath
 from headway_tools.snapshots.entries import Note
 from headway_tools.snapshots.rules import is_cache
+from headway_tools.snapshots.writer import TreeWriter
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -19,7 +19,7 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _CHUNK = 64 << 20
 
 
-def copy_unkept(original: Path, notes: Iterable[Note], beneath: Beneath) -> None:
+def copy_unkept(original: Path, notes: Iterable[Note], writer: TreeWriter) -> None:
     """Copy each noted path from `original` as it is now; what is gone or unreadable is left."""
     for note in notes:
         if not _is_wanted(note):
@@ -27,7 +27,7 @@ def copy_unkept(original: Path, notes: Iterable[Note], beneath: Beneath) -> None
         with contextlib.suppress(FileNotFoundError, NotADirectoryError, PermissionError):
             folder, _, name = note.raw.rpartition(b"/")
             with _opened(original, folder) as source:
-                _copy(source, beneath.folder(folder), name)
+                _copy(source, writer.folder(folder), name)
 
 
 def _is_wanted(note: Note) -> bool:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from headway_tools.errors import HeadwayError
 from headway_tools.snapshots.apply import Apply
-from headway_tools.snapshots.beneath import Beneath
 from headway_tools.snapshots.compare import (
     EMPTY,
     ReadFolder,
@@ -20,6 +19,7 @@ from headway_tools.snapshots.copying import copy_unkept
 from headway_tools.snapshots.entries import Change, Entry, Note, Report
 from headway_tools.snapshots.plan import Plan, make_plan
 from headway_tools.snapshots.states import ROOT_FLAGS, State, States
+from headway_tools.snapshots.writer import TreeWriter
 
 _ROUNDS = 3
 
@@ -106,13 +106,13 @@ def _change(
         return lookup(read, target.root, path)
 
     try:
-        with _beneath(root) as beneath:
+        with _writing(root) as writer:
             for leftover in leftovers:
-                beneath.delete_file(leftover)
-            apply = Apply(beneath, states.store.parts, entry_at, target.groups, times=fresh)
+                writer.delete_file(leftover)
+            apply = Apply(writer, states.store.parts, entry_at, target.groups, times=fresh)
             apply.put(changes)
             if original is not None:
-                copy_unkept(original, target.notes, beneath)
+                copy_unkept(original, target.notes, writer)
             apply.finish(changes)
             return apply.notes
     except OSError as error:
@@ -122,16 +122,16 @@ def _change(
 
 
 @contextlib.contextmanager
-def _beneath(root: Path) -> Iterator[Beneath]:
+def _writing(root: Path) -> Iterator[TreeWriter]:
     handle = os.open(root, ROOT_FLAGS)
     try:
-        beneath = Beneath(handle)
+        writer = TreeWriter(handle)
     finally:
         os.close(handle)
     try:
-        yield beneath
+        yield writer
     finally:
-        beneath.close()
+        writer.close()
 
 
 def _is_unkept(change: Change) -> bool:

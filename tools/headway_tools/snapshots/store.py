@@ -63,6 +63,7 @@ class Store:
             if version == 0:
                 _create(db)
             db.execute("PRAGMA synchronous = FULL")
+            db.execute(f"PRAGMA journal_size_limit = {_BATCH}")
         except BaseException:
             db.close()
             raise
@@ -238,7 +239,7 @@ class Store:
             self._db.execute("DELETE FROM stats")
             self._db.execute("UPDATE collections SET count = count + 1")
         with self._errors():
-            self._db.execute("PRAGMA incremental_vacuum").fetchall()
+            self._db.executescript("PRAGMA incremental_vacuum")  # `execute` frees one page
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         return dropped
 

@@ -19,7 +19,7 @@ _PATH_FLAGS = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class Beneath:
+class TreeWriter:
     """The folder `root`, whose handle stays open until `close`."""
 
     def __init__(self, root: int) -> None:
