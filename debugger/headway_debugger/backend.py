@@ -7,6 +7,7 @@ All calls block: inside an event loop use `asyncio.to_thread`, which works for a
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
+from uuid import UUID
 
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
@@ -15,10 +16,14 @@ from langgraph.errors import InvalidUpdateError
 from langgraph.types import StateSnapshot
 
 from headway_debugger.normal import messages_in, normal_snapshot
-from headway_debugger.rows import Row, RowReader, corrupted, reader_for
+from headway_debugger.rows import Row, RowStore, corrupted
+from headway_debugger.savers import rows_of
 from headway_tools.errors import HeadwayError
 
 MESSAGES = "messages"
+_NO_TASK = str(UUID(int=0))
+"""LangGraph's id for writes that no task made."""
+
 HISTORY_LIMIT = 200
 """Newest checkpoints read where there are no rows to read: 30 to 50 ms each on a server."""
 
@@ -62,7 +67,7 @@ class Backend:
         self.local = hasattr(graph, "channels")
         self.history_limit = history_limit
         self._check = check
-        self._reader: RowReader | None = reader_for(saver)
+        self._rows: RowStore | None = rows_of(saver)
         if self.local and self.saver is None:
             raise HeadwayError("this graph keeps no threads: compile it with a checkpointer")
 
@@ -72,8 +77,8 @@ class Backend:
         `HeadwayError`: no such thread, or a damaged row.
         """
         with _storage(thread_id):
-            if self._reader is not None:
-                rows = self._reader.rows(thread_id)
+            if self._rows is not None:
+                rows = self._rows.rows(thread_id)
             else:
                 config = address(thread_id)
                 history = self.graph.get_state_history(config, limit=self.history_limit)
@@ -102,8 +107,8 @@ class Backend:
     def produced(self, thread_id: str, ids: Iterable[str]) -> dict[str, list[BaseMessage]]:
         """The messages that tasks wrote while they ran from each checkpoint of `ids`."""
         with _storage(thread_id):
-            if self._reader is not None:
-                stored = self._reader.writes(thread_id, ids, MESSAGES)
+            if self._rows is not None:
+                stored = self._rows.writes(thread_id, ids, MESSAGES)
                 return {i: messages_in(values) for i, values in stored.items()}
             found = {i: self.graph.get_state(address(thread_id, i)).tasks for i in ids}
         return {
@@ -134,11 +139,39 @@ class Backend:
                 ) from error
         return checkpoint_of(written)
 
+    def loose_writes(self, thread_id: str, checkpoint_id: str) -> dict[str, Any] | None:
+        """Values that belong to a checkpoint's state but to no task, by channel.
+
+        None where they came with an answer (`Command(resume=…, update=…)`): part of it.
+        """
+        stored = self.saver.get_tuple(address(thread_id, checkpoint_id)) if self.saver else None
+        loose = [w for w in (stored and stored.pending_writes) or [] if w[0] == _NO_TASK]
+        if any(channel == "__resume__" for _, channel, _ in loose):
+            return None
+        return {channel: value for _, channel, value in loose}
+
+    def set_values(self, thread_id: str, checkpoint_id: str, values: Mapping[str, Any]) -> None:
+        """Set channels on a new checkpoint; what runs next stays.
+
+        As `invoke(Command(update=…))` does before its first step, only without running. Once per
+        checkpoint: savers keep the first writes.
+        """
+        saver = self.require_saver("setting values")
+        saver.put_writes(address(thread_id, checkpoint_id), list(values.items()), _NO_TASK)
+
     def require_saver(self, verb: str) -> BaseCheckpointSaver[Any]:
         """The saver, for verbs that a server does not offer."""
         if self.saver is None:
             raise HeadwayError(f"{verb} needs the checkpointer itself: use the server's own API")
         return self.saver
+
+    def require_rows(self, verb: str) -> RowStore:
+        """The saver's rows, for verbs that no saver offers by itself."""
+        self.require_saver(verb)
+        if self._rows is None:
+            kind = type(self.saver).__name__
+            raise HeadwayError(f"{verb} knows no rows of a {kind}: use its blocking twin")
+        return self._rows
 
 
 def address(thread_id: str, checkpoint_id: str | None = None) -> RunnableConfig:

@@ -52,17 +52,41 @@ def fork(backend: Backend, thread_id: str, node: TreeNode, edit: Edit | None = N
     `HeadwayError`: the edit does not fit, or the graph needs `as_node` to know how to go on.
     """
     before = backend.snapshot(thread_id, node.id)
-    as_node = _writer(node, tuple(before.next), edit) if edit else ""
-    start = backend.update(thread_id, node.id, None, COPY)
-    if edit is None:
-        return Fork(start, start, tuple(before.next))
-    values = _over(pending_input(backend, before), edit.values)
-    note = {"hw_as_node": as_node, "hw_fork": node.id}
-    head = backend.update(thread_id, start, values, as_node, note)
-    after = tuple(backend.snapshot(thread_id, head).next)
-    if not after and before.next and edit.as_node is None and not _has_edges(backend, as_node):
-        head, after = _go_on(backend, thread_id, head, as_node, tuple(before.next))
-    return Fork(start, head, after)
+    following = tuple(before.next)
+    written, along = _split(backend, before, edit or Edit())
+    as_node = _writer(node, following, edit) if edit and written else ""
+    along = {**(backend.loose_writes(thread_id, node.id) or {}), **along}
+    start = head = backend.update(thread_id, node.id, None, COPY)
+    if written:
+        note = {"hw_as_node": as_node, "hw_fork": node.id}
+        head = backend.update(thread_id, start, written, as_node, note)
+        after = tuple(backend.snapshot(thread_id, head).next)
+        if not after and following and not _chosen(backend, edit, as_node):
+            head, after = _go_on(backend, thread_id, head, as_node, following)
+        following = after
+    if along:
+        backend.set_values(thread_id, head, along)
+    return Fork(start, head, following)
+
+
+def _split(
+    backend: Backend, before: StateSnapshot, edit: Edit
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What is written as a node's result, and what is only set.
+
+    Messages decide what runs next, plain channels do not; a server can only do the first.
+    """
+    given = pending_input(backend, before)
+    if not backend.local or edit.as_node not in (None, START):
+        return _over(given, edit.values), {}
+    along = {k: v for k, v in edit.values.items() if k != MESSAGES and k not in given}
+    written = {k: v for k, v in edit.values.items() if k not in along}
+    return (_over(given, written) if written else {}), along
+
+
+def _chosen(backend: Backend, edit: Edit | None, as_node: str) -> bool:
+    """Whether what follows an edit was decided: by the caller, or by the node's edges."""
+    return bool(edit and edit.as_node is not None) or _has_edges(backend, as_node)
 
 
 def continue_from(tree: ThreadTree, branch: str) -> RunnableConfig:

@@ -6,14 +6,10 @@
 
 import json
 import uuid
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
-
-from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.checkpoint.sqlite import SqliteSaver
 
 from headway_tools.errors import HeadwayError
 
@@ -57,13 +53,28 @@ class Row:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
-class RowReader(Protocol):
-    """The rows of one kind of saver, oldest first."""
+class RowStore(Protocol):
+    """The rows of one kind of saver."""
 
-    def rows(self, thread_id: str) -> list[Row]: ...
+    def rows(self, thread_id: str) -> list[Row]:
+        """All checkpoints of the graph itself (not of subgraphs), oldest first."""
+        ...
 
     def writes(self, thread_id: str, ids: Iterable[str], channel: str) -> dict[str, list[Any]]:
         """Decoded values written to `channel` by tasks that ran from each of `ids`."""
+        ...
+
+    def copy(self, thread_id: str, target: str) -> None:
+        """All rows of a thread, subgraphs included, once more under another id."""
+        ...
+
+    def prune(
+        self, thread_id: str, keep: frozenset[str], seeds: Mapping[str, Mapping[str, Any]]
+    ) -> None:
+        """Store `seeds` (channel values by checkpoint), then remove all checkpoints but `keep`.
+
+        With a removed checkpoint goes what subgraphs stored for it alone. One transaction.
+        """
         ...
 
 
@@ -124,106 +135,15 @@ def corrupted(thread_id: str, checkpoint_id: str, error: Exception) -> HeadwayEr
     )
 
 
-def reader_for(saver: object) -> RowReader | None:
-    """The fast path for `saver`; None where there is none."""
-    if isinstance(saver, InMemorySaver):
-        return MemoryRows(saver)
-    if isinstance(saver, SqliteSaver):
-        return SqliteRows(saver)
-    if type(saver).__module__ == "langgraph.checkpoint.postgres":  # an extra: not imported here
-        from headway_debugger.postgres import reader
-
-        return reader(saver)
-    return None
-
-
-@dataclass(frozen=True)
-class MemoryRows:
-    """Rows of an `InMemorySaver`."""
-
-    saver: InMemorySaver
-
-    def rows(self, thread_id: str) -> list[Row]:
-        stored = self.saver.storage.get(thread_id, {}).get("", {})
-        return [
-            make_row(
-                checkpoint_id,
-                parent,
-                self.saver.serde.loads_typed(metadata),
-                self._writes(thread_id, checkpoint_id),
-                send_targets(self._values(thread_id, checkpoint_id, SENDS)),
-            )
-            for checkpoint_id, (_, metadata, parent) in sorted(stored.items())
-        ]
-
-    def writes(self, thread_id: str, ids: Iterable[str], channel: str) -> dict[str, list[Any]]:
-        return {i: self._values(thread_id, i, channel) for i in ids}
-
-    def _writes(self, thread_id: str, checkpoint_id: str) -> list[Write]:
-        stored = self.saver.writes.get((thread_id, "", checkpoint_id), {})
-        return [
-            Write(path, task, index, channel, value)
-            for (_, index), (task, channel, value, path) in stored.items()
-        ]
-
-    def _values(self, thread_id: str, checkpoint_id: str, channel: str) -> list[Any]:
-        found = [w for w in self._writes(thread_id, checkpoint_id) if w.channel == channel]
-        return [self.saver.serde.loads_typed(w.value) for w in sorted(found, key=lambda w: w.order)]
-
-
-@dataclass(frozen=True)
-class SqliteRows:
-    """Rows of a `SqliteSaver`, over its own connection and lock."""
-
-    saver: SqliteSaver
-
-    def rows(self, thread_id: str) -> list[Row]:
-        with self.saver.cursor(transaction=False) as cursor:
-            checkpoints = cursor.execute(
-                "SELECT checkpoint_id, parent_checkpoint_id, metadata FROM checkpoints "
-                "WHERE thread_id = ? AND checkpoint_ns = '' ORDER BY checkpoint_id",
-                (thread_id,),
-            ).fetchall()
-            writes = cursor.execute(
-                "SELECT checkpoint_id, task_path, task_id, idx, channel FROM writes "
-                "WHERE thread_id = ? AND checkpoint_ns = ''",
-                (thread_id,),
-            ).fetchall()
-        by_id: dict[str, list[Write]] = defaultdict(list)
-        for checkpoint_id, *columns in writes:
-            by_id[checkpoint_id].append(Write(*columns))
-        sending = {i for i, found in by_id.items() if any(w.channel == SENDS for w in found)}
-        sends = self.writes(thread_id, sending, SENDS)
-        return [
-            make_row(i, parent, _metadata(thread_id, i, raw), by_id[i], send_targets(sends.get(i)))
-            for i, parent, raw in checkpoints
-        ]
-
-    def writes(self, thread_id: str, ids: Iterable[str], channel: str) -> dict[str, list[Any]]:
-        query = (
-            "SELECT task_path, task_id, idx, type, value FROM writes WHERE thread_id = ? "
-            "AND checkpoint_ns = '' AND checkpoint_id = ? AND channel = ?"
-        )
-        found: dict[str, list[Any]] = {}
-        for checkpoint_id in ids:
-            with self.saver.cursor(transaction=False) as cursor:
-                stored = cursor.execute(query, (thread_id, checkpoint_id, channel)).fetchall()
-            ordered = sorted(stored, key=lambda columns: columns[:3])
-            try:
-                found[checkpoint_id] = [
-                    self.saver.serde.loads_typed(columns[3:]) for columns in ordered
-                ]
-            except Exception as error:  # whatever a decoder makes of damaged bytes
-                raise corrupted(thread_id, checkpoint_id, error) from error
-        return found
-
-
 def send_targets(sends: Iterable[Any] | None) -> tuple[str, ...]:
     """The node names of decoded `Send`s."""
     return tuple(str(getattr(send, "node", "?")) for send in sends or ())
 
 
-def _metadata(thread_id: str, checkpoint_id: str, raw: bytes | str | None) -> Mapping[str, Any]:
+def parse_metadata(
+    thread_id: str, checkpoint_id: str, raw: bytes | str | None
+) -> Mapping[str, Any]:
+    """Metadata as a saver stores it; `HeadwayError`: damaged."""
     try:
         parsed = json.loads(raw) if raw is not None else {}
     except ValueError as error:
@@ -231,3 +151,22 @@ def _metadata(thread_id: str, checkpoint_id: str, raw: bytes | str | None) -> Ma
     if not isinstance(parsed, dict):
         raise corrupted(thread_id, checkpoint_id, ValueError("metadata is no object"))
     return parsed
+
+
+def kept_namespaces(
+    roots: Iterable[tuple[str, Mapping[str, Any]]], keep: Container[str]
+) -> set[str]:
+    """Subgraph namespaces of which at least one checkpoint belongs to a kept one of the root.
+
+    `roots` are (namespace, metadata) of all checkpoints. A namespace is kept or removed as a
+    whole: its own chain may be needed to its start.
+    """
+    return {ns for ns, metadata in roots if metadata.get("parents", {}).get("", "") in keep}
+
+
+def without_counters(metadata: Mapping[str, Any], channels: Iterable[str]) -> dict[str, Any]:
+    """Metadata of a checkpoint that now holds full copies of these delta channels."""
+    key = "counters_since_delta_snapshot"
+    counters = {k: v for k, v in metadata.get(key, {}).items() if k not in set(channels)}
+    kept = {k: v for k, v in metadata.items() if k != key}
+    return {**kept, key: counters} if counters else kept

@@ -5,7 +5,7 @@ LangGraph's own step plus one, so it does not move when a thread is paged, prune
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -90,8 +90,9 @@ def build_tree(
     children: dict[str | None, list[Row]] = defaultdict(list)
     for row in by_id.values():
         children[row.parent if row.parent in by_id else None].append(row)
-    lines = [_line(start, children) for start in _starts(children)]
-    named = _names([line[0].id for line in lines], names or {})
+    given = names or {}
+    lines = [_line(start, children, given) for start in _starts(children, given)]
+    named = _names([line[0].id for line in lines], given)
     nodes: dict[str, TreeNode] = {}
     for line in lines:
         for row in line:
@@ -107,18 +108,19 @@ def build_tree(
     return ThreadTree(thread_id, {i: nodes[i] for i in by_id}, branches)
 
 
-def _starts(children: Mapping[str | None, list[Row]]) -> list[Row]:
-    """First checkpoints of all lines, oldest first: roots, and every child but the oldest."""
+def _starts(children: Mapping[str | None, list[Row]], names: Container[str]) -> list[Row]:
+    """First checkpoints of all lines, oldest first: roots, every child but the oldest, and
+    those with a name of their own, which stay lines when an older sibling was pruned."""
     found = list(children.get(None, ()))
     for parent, rows in children.items():
         if parent is not None:
-            found.extend(rows[1:])
+            found.extend(row for row in rows if row is not rows[0] or row.id in names)
     return sorted(found, key=lambda row: row.id)
 
 
-def _line(start: Row, children: Mapping[str | None, list[Row]]) -> list[Row]:
+def _line(start: Row, children: Mapping[str | None, list[Row]], names: Container[str]) -> list[Row]:
     line = [start]
-    while following := children.get(line[-1].id):
+    while (following := children.get(line[-1].id)) and following[0].id not in names:
         line.append(following[0])
     return line
 

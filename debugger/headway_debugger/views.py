@@ -6,6 +6,7 @@ from typing import Any
 from headway_debugger.backend import Backend
 from headway_debugger.heads import HeadStore
 from headway_debugger.tree import ThreadTree, TreeNode, build_tree
+from headway_debugger.upkeep import check_whole
 from headway_tools.errors import HeadwayError
 
 RequestBuilder = Callable[[Mapping[str, Any]], Any]
@@ -15,10 +16,12 @@ RequestBuilder = Callable[[Mapping[str, Any]], Any]
 def tree(backend: Backend, thread_id: str, heads: HeadStore | None = None) -> ThreadTree:
     """The branches of a thread, with the names that `heads` keeps.
 
-    `HeadwayError`: no such thread, or a damaged row.
+    `HeadwayError`: no such thread, a damaged row, or a thread cut by a careless prune.
     """
     names = heads.load().names if heads is not None else {}
-    return build_tree(thread_id, backend.rows(thread_id), names)
+    rows = backend.rows(thread_id)
+    check_whole(backend, thread_id, rows)
+    return build_tree(thread_id, rows, names)
 
 
 def state(backend: Backend, tree: ThreadTree, node: TreeNode) -> dict[str, Any]:

@@ -79,19 +79,20 @@ def texts(messages: list[BaseMessage]) -> list[str]:
     return [message.text for message in messages]
 
 
-def stored_rows(saver: Any) -> dict[tuple[str, ...], tuple[Any, ...]]:
-    """Every stored row of a saver, by (table, checkpoint id, …), as bytes."""
+def stored_rows(saver: Any, thread: str = "t") -> dict[tuple[str, ...], Any]:
+    """Every stored row of a thread, by (table, checkpoint id, thread, namespace, …), as bytes."""
     if isinstance(saver, InMemorySaver):
-        found: dict[tuple[str, ...], tuple[Any, ...]] = {}
-        for thread, namespaces in saver.storage.items():
-            for ns, checkpoints in namespaces.items():
-                found |= {("checkpoints", i, thread, ns): row for i, row in checkpoints.items()}
-        for (thread, ns, i), writes in saver.writes.items():
-            found |= {("writes", i, thread, ns, str(k)): row for k, row in writes.items()}
+        found: dict[tuple[str, ...], Any] = {}
+        for ns, checkpoints in saver.storage.get(thread, {}).items():
+            found |= {("checkpoints", i, thread, ns): row for i, row in checkpoints.items()}
+        for (owner, ns, i), writes in saver.writes.items():
+            if owner == thread:
+                found |= {("writes", i, thread, ns, str(k)): row for k, row in writes.items()}
         return found
-    rows = saver.conn.execute("SELECT * FROM checkpoints").fetchall()
+    query = "SELECT * FROM {} WHERE thread_id = ?"
+    rows = saver.conn.execute(query.format("checkpoints"), (thread,)).fetchall()
     found = {("checkpoints", row[2], row[0], row[1]): row for row in rows}
-    for row in saver.conn.execute("SELECT * FROM writes").fetchall():
+    for row in saver.conn.execute(query.format("writes"), (thread,)).fetchall():
         found["writes", row[2], row[0], row[1], row[3], str(row[5])] = row
     return found
 
@@ -142,3 +143,12 @@ def chain(saver: Any, length: int) -> None:
         config = saver.put(config, checkpoint, metadata, {})
         write = ("messages", [AIMessage(f"m{step}", id=f"m{step}")])
         saver.put_writes(config, [write], f"task{step}", "~__pregel_pull, agent")
+
+
+def parent_graph(saver: Any) -> CompiledStateGraph[Any, Any, Any, Any]:
+    """The graph as a node of another one, whose saver it uses."""
+    graph = StateGraph(Delta)
+    graph.add_node("child", build(None, Delta))
+    graph.add_edge(START, "child")
+    graph.add_edge("child", END)
+    return graph.compile(checkpointer=saver)

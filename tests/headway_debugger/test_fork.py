@@ -8,6 +8,7 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.types import Command
 
 from headway_debugger.backend import Backend, address
+from headway_debugger.edits import value_edit
 from headway_debugger.fork import Edit, continue_from, fork
 from headway_debugger.tree import resolve
 from headway_debugger.views import tree
@@ -132,13 +133,36 @@ def test_a_message_put_after_the_end_starts_a_new_run(finished: Any) -> None:
     assert asked["messages"][-1].tool_calls
 
 
+@pytest.mark.parametrize("step", STEPS)
+def test_a_plain_value_is_set_without_changing_what_runs_next(finished: Any, step: str) -> None:
+    backend = Backend(finished)
+    node = resolve(tree(backend, "t"), step)
+    expected = tuple(backend.snapshot("t", node.id).next)
+    made = fork(backend, "t", node, value_edit("count", 100))
+    again = fork(backend, "t", tree(backend, "t").nodes[made.head])
+    assert made.next == again.next == expected
+    for head in (made.head, again.head):
+        assert backend.snapshot("t", head).values["count"] == 100
+    if expected:
+        finished.invoke(None, address("t", made.head))
+        tip = tree(backend, "t").branches["b2"].tip
+        assert backend.snapshot("t", tip.id).values["count"] >= 100
+
+
+def test_a_value_that_is_part_of_the_input_replaces_it(graph: Any) -> None:
+    graph.invoke({"messages": [HumanMessage("task")], "count": 40}, address("t"))
+    backend = Backend(graph)
+    made = fork(backend, "t", resolve(tree(backend, "t"), "0"), value_edit("count", 7))
+    assert graph.invoke(None, address("t", made.head))["count"] == 9
+
+
 def test_an_edit_without_a_known_writer_wants_as_node_and_writes_nothing(finished: Any) -> None:
     backend = Backend(finished)
     config = finished.update_state(address("t"), {"count": 1}, as_node="agent")
     node = tree(backend, "t").nodes[config["configurable"]["checkpoint_id"]]
     count = len(backend.rows("t"))
     with pytest.raises(HeadwayError, match="as_node"):
-        fork(backend, "t", node, Edit({"count": 2}))
+        fork(backend, "t", node, Edit({"messages": [HumanMessage("x")]}))
     assert len(backend.rows("t")) == count
 
 

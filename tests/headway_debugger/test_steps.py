@@ -69,7 +69,7 @@ def test_the_slow_path_shows_the_same_steps(finished: Any) -> None:
     found = tree(backend, "t")
     nodes = found.branches["main"].nodes
     fast = steps(backend, found, nodes)
-    backend._reader = None
+    backend._rows = None
     assert [(s.tools, s.tokens, s.next) for s in steps(backend, found, nodes)] == [
         (s.tools, s.tokens, s.next) for s in fast
     ]

@@ -45,7 +45,7 @@ def test_the_history_of_any_graph_gives_the_same_tree_as_the_rows(finished: Any)
     backend = Backend(finished)
     fork(backend, "t", resolve(tree(backend, "t"), "5"))
     fast = tree(backend, "t")
-    backend._reader = None
+    backend._rows = None
     slow = tree(backend, "t")
     assert [(n.id, n.name, n.writers) for n in fast.nodes.values()] == [
         (n.id, n.name, n.writers) for n in slow.nodes.values()
