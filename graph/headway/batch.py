@@ -25,6 +25,9 @@ from headway.state import Run
 MOST_OF_AN_ERROR: Final = 2000
 """Characters of a tool's exception that the model is shown."""
 
+MOST_NAMED: Final = 100
+"""Changed files that a shortened request lists."""
+
 STILL_RUNNING: Final = "it may still be running in the background"
 
 
@@ -42,6 +45,13 @@ class Batch:
     allowed: int = 0
     refused: int = 0
     warnings: list[str] = field(default_factory=list)
+
+    def changed(self) -> list[str]:
+        """Paths that differ from the start of the run, a bounded number."""
+        start = self.run.get("files_at_start", "")
+        if self.env.snapshots is None or not start or not self.files:
+            return []
+        return [c.path for c in self.env.snapshots.diff(start, self.files)][:MOST_NAMED]
 
     def run_call(self, request: ToolCallRequest, execute: Callable[[ToolCallRequest], Any]) -> Any:
         """Execute once and record; a call already recorded is not executed again."""

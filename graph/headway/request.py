@@ -58,6 +58,7 @@ def build(
         factor=factor,
         shortened_before=state.get("hw_window", {}),
         shrink=shrink,
+        changed=state.get("hw_run", {}).get("changed", []),
     )
     tokens = estimate_tokens(fitted, factor)
     closing = last_call(state.get("hw_run", {}), limits, tokens)

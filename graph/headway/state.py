@@ -70,6 +70,8 @@ class Run(TypedDict, total=False):
     check: Check
     stop: Stop
     files_at_start: str
+    changed: list[str]
+    """Files that differ from the start; requests that leave out steps list them. By tools."""
     files_seen: str
     """Snapshot id when progress last looked."""
     task: str

@@ -1,6 +1,8 @@
 """finish: the partial result, from what was established. It may ask whether to go on: the only
 interrupt outside approve."""
 
+from typing import Final
+
 from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
@@ -12,6 +14,8 @@ from headway.outcome import Outcome
 from headway.parts import Parts, Update
 from headway.report import as_state, outcome
 from headway.state import State, Stop
+
+NOT_RUN: Final = "the run ended before this call was executed"
 
 
 def finish(state: State, runtime: Runtime[Context], *, parts: Parts) -> Update:
@@ -26,7 +30,7 @@ def finish(state: State, runtime: Runtime[Context], *, parts: Parts) -> Update:
         stop=stop,
     )
     open_ = open_calls(state.get("messages", []))
-    answers = [closed(call, "not_run") for call in open_.calls]
+    answers = [closed(call, "not_run", NOT_RUN) for call in open_.calls]
     placed = place(state["messages"], answers) if answers else []
     if parts.settings.on_stop == "ask" and stop["status"] in ("no_progress", "limit"):
         message = _ask(result)

@@ -52,7 +52,7 @@ class Tools(ToolNode):
                 refused or super(Tools, self).invoke(group, config, **kwargs)
                 for group, refused in groups
             ]
-        return _join(outputs, batch)
+        return _join(outputs, batch, input.get("hw_files", ""))
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """`invoke`, asynchronously."""
@@ -61,7 +61,7 @@ class Tools(ToolNode):
                 refused or await super(Tools, self).ainvoke(group, config, **kwargs)
                 for group, refused in groups
             ]
-        return _join(outputs, batch)
+        return _join(outputs, batch, input.get("hw_files", ""))
 
     @contextmanager
     def _begin(self, state: State) -> Iterator[tuple[Batch, list["Group"]]]:
@@ -173,7 +173,7 @@ async def _awrap(request: ToolCallRequest, execute: Callable[[ToolCallRequest], 
     return await _batch.get().arun_call(request, execute)
 
 
-def _join(outputs: Sequence[Any], batch: Batch) -> Any:
+def _join(outputs: Sequence[Any], batch: Batch, files: str) -> Any:
     """One update: references in call order, the parked hand-off target, other updates through."""
     observations: list[Observation] = []
     commands: list[Command[Any]] = []
@@ -190,7 +190,7 @@ def _join(outputs: Sequence[Any], batch: Batch) -> Any:
             observations += map(_reference, convert_to_messages(update.pop("messages", [])))
             if update:
                 commands.append(Command(update=update))
-    made: Update = {"hw_observations": observations, "hw_run": _counted(batch)}
+    made: Update = {"hw_observations": observations, "hw_run": _counted(batch, files)}
     if batch.files:
         made["hw_files"] = batch.files
     if goto:
@@ -198,10 +198,12 @@ def _join(outputs: Sequence[Any], batch: Batch) -> Any:
     return [made, *commands] if commands else made
 
 
-def _counted(batch: Batch) -> Run:
+def _counted(batch: Batch, files: str) -> Run:
     run = batch.run
+    changed = run.get("changed", []) if batch.files == files else batch.changed()
     return {
         **run,
+        "changed": changed,
         "tool_calls": run.get("tool_calls", 0) + batch.allowed,
         "refused_calls": run.get("refused_calls", 0) + batch.refused,
         "seconds": run.get("seconds", 0.0) + time.monotonic() - batch.started,

@@ -139,7 +139,7 @@ def _texts_within(
     for leaf in leaves:
         if leaf.cost <= share and fits(leaf.text, Room(leaf.cost, room.lines)):
             continue
-        characters = max(min(int(share * len(leaf.text) / leaf.cost), len(leaf.text)), 0)
+        characters = max(int(min(share, leaf.cost) * len(leaf.text) / leaf.cost), 0)
         texts[leaf.path] = shorten_text(
             leaf.text, Room(characters, room.lines), _within(source, leaf.path), terminal=terminal
         )
