@@ -50,7 +50,8 @@ def is_glob(pattern: str) -> bool:
 
 def escape(path: str) -> str:
     """A pattern that matches `path` and nothing else."""
-    return re.sub(r"[*?\[]", r"[\g<0>]", path)
+    plain = re.sub(r"[*?\[]", r"[\g<0>]", path)
+    return "./" + plain if plain.startswith("!") else plain
 
 
 def _needs_search(pattern: str, anywhere: bool) -> bool:
