@@ -109,13 +109,27 @@ def _threads(parser: argparse.ArgumentParser) -> None:
 
 
 def _show(parser: argparse.ArgumentParser) -> None:
-    _add_thread(parser)
+    parser.add_argument(
+        "thread",
+        nargs="?",
+        metavar="THREAD[@STEP]",
+        help="the newest in this folder without a name",
+    )
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--state", action="store_true", help="the whole state at the step")
+    what.add_argument("--request", action="store_true", help="what was sent to the model there")
+    what.add_argument("--files", action="store_true", help="what the step changed, as a diff")
+    what.add_argument("--graph", action="store_true", help="the graph, as Mermaid text")
+    parser.add_argument("--all", action="store_true", help="every step, not only the newest 50")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
 
 
 def _undo(parser: argparse.ArgumentParser) -> None:
     _add_thread(parser)
     parser.add_argument("--dry-run", action="store_true", help="only say what would change")
+    parser.add_argument(
+        "--force", action="store_true", help="overwrite what was changed after the run, too"
+    )
 
 
 def _doctor(parser: argparse.ArgumentParser) -> None:

@@ -6,6 +6,7 @@ The facts come from the outcome, which has them from the tool log and not from t
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from headway_cli.events import gist_of_call
 from headway_cli.terminal import Colour, Terminal, one_line, paint, visible
 
 Outcome = Mapping[str, Any]
@@ -42,7 +43,6 @@ def _answer(outcome: Outcome) -> str:
 
 def _facts(outcome: Outcome, terminal: Terminal) -> str:
     rows = [*_status_rows(outcome, terminal), *_work_rows(outcome, terminal)]
-    rows += [("", one_line(fact)) for fact in outcome.get("established") or ()]
     rows += [("warning", paint(one_line(text), "yellow", terminal)) for text in _warnings(outcome)]
     return "\n".join(f"{label:<{LABEL}}{text}".rstrip() for label, text in rows)
 
@@ -134,11 +134,15 @@ def _diff(diff: str, terminal: Terminal) -> str:
 
 
 def _pending(outcome: Outcome) -> str:
-    return "\n".join(_question(question) for question in outcome.get("pending") or ())
-
-
-def _question(question: Mapping[str, Any]) -> str:
-    return f"waits: {one_line(str(question.get('description') or question))}"
+    actions = [
+        action
+        for question in outcome.get("pending") or ()
+        for action in question.get("action_requests") or ()
+    ]
+    return "\n".join(
+        f"{'waits':<{LABEL}}{one_line(action['name'])} {gist_of_call(action['args'])}"
+        for action in actions
+    )
 
 
 def _next(outcome: Outcome, terminal: Terminal) -> str:

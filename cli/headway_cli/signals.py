@@ -1,43 +1,41 @@
 """Ctrl-C: once, the running step ends and all is saved; twice, or SIGTERM, it stops now."""
 
+import asyncio
 import signal
 import sys
-import threading
-from types import FrameType, TracebackType
-from typing import Self
+from typing import Protocol
+
+
+class Stoppable(Protocol):
+    """What the signals act on (`headway.run.Control`)."""
+
+    def stop(self) -> None: ...
+
+    def now(self) -> None: ...
 
 
 class StopSignals:
-    """Handles SIGINT and SIGTERM while a run goes on; the old handlers come back afterwards."""
+    """SIGINT and SIGTERM of a process whose event loop drives a run."""
 
-    def __init__(self) -> None:
-        self.stop = threading.Event()
-        """Set by the first signal: end after the running step."""
+    def __init__(self, control: Stoppable) -> None:
+        self._control = control
+        self._interrupted = False
         self.terminated = False
-        """The signal was SIGTERM."""
+        """SIGTERM came."""
 
-    def __enter__(self) -> Self:
-        self._old = {
-            number: signal.signal(number, self._handle)
-            for number in (signal.SIGINT, signal.SIGTERM)
-        }
-        return self
+    def install(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Handle both until `loop` is closed."""
+        loop.add_signal_handler(signal.SIGINT, self._interrupt)
+        loop.add_signal_handler(signal.SIGTERM, self._terminate)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        for number, handler in self._old.items():
-            signal.signal(number, handler)
+    def _interrupt(self) -> None:
+        if self._interrupted:
+            self._control.now()
+            return
+        self._interrupted = True
+        self._control.stop()
+        print("\nstopping after this step; Ctrl-C again stops now", file=sys.stderr, flush=True)
 
-    def _handle(self, number: int, frame: FrameType | None) -> None:
-        if number == signal.SIGTERM:
-            self.terminated = True
-            self.stop.set()
-            raise KeyboardInterrupt
-        if self.stop.is_set():
-            raise KeyboardInterrupt
-        self.stop.set()
-        sys.stderr.write("\nstopping after this step; Ctrl-C again stops now\n")
+    def _terminate(self) -> None:
+        self.terminated = True
+        self._control.now()

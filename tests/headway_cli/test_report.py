@@ -62,9 +62,9 @@ def test_a_partial_result_is_not_called_an_answer() -> None:
 
 
 def test_what_waits_is_shown_with_the_flags_that_answer_it() -> None:
-    waiting = {"description": "edit shop/delivery.py"}
+    waiting = {"action_requests": [{"name": "edit", "args": {"path": "shop/delivery.py"}}]}
     text = report({**DONE, "status": "needs_approval", "pending": [waiting]}, PLAIN)
-    assert "waits: edit shop/delivery.py" in text
+    assert "waits      edit shop/delivery.py" in text
     assert 'headway resume otter --approve | --reject "why" | --answer "text"' in text
 
 
@@ -85,7 +85,7 @@ def test_no_control_code_without_colour_and_hostile_text_stays_text() -> None:
         "warnings": [hostile],
         "missing": hostile,
         "next_step": hostile,
-        "pending": [{"description": hostile}],
+        "pending": [{"action_requests": [{"name": hostile, "args": {"path": hostile}}]}],
     }
     assert "\x1b" not in report(outcome, PLAIN, f"+{hostile}")
 

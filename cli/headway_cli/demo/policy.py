@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolCall, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage
 
 TEST_COMMAND = "python -m unittest discover -s tests"
 SOURCE = "shop/delivery.py"
@@ -53,7 +53,7 @@ READ_AGAIN = Move(
 )
 
 
-def repair_shop(messages: Sequence[AnyMessage], tools: Sequence[object] = ()) -> AIMessage:
+def repair_shop(messages: Sequence[BaseMessage], tools: Sequence[object] = ()) -> AIMessage:
     """The next reply of the demo's model; `tools` is what was bound, and is not needed."""
     turn = 1 + sum(isinstance(message, AIMessage) for message in messages)
     move = decide(observations(messages))
@@ -64,7 +64,7 @@ def repair_shop(messages: Sequence[AnyMessage], tools: Sequence[object] = ()) ->
     return AIMessage(content=move.text, tool_calls=calls)
 
 
-def observations(messages: Sequence[AnyMessage]) -> list[Seen]:
+def observations(messages: Sequence[BaseMessage]) -> list[Seen]:
     """The finished calls since the newest task, in order."""
     seen: list[Seen] = []
     calls: dict[str, ToolCall] = {}

@@ -1,0 +1,64 @@
+"""`headway resume [THREAD] [MESSAGE]`: goes on where a thread stopped, with its own settings."""
+
+import argparse
+from typing import Any
+
+from headway.threads import ThreadRecord
+from headway_cli.ask import Decision, somebody_answers
+from headway_cli.commands.demo import demo_model
+from headway_cli.conduct import conduct, output_for
+from headway_cli.options import NO_MODEL, configure, with_limits
+from headway_cli.settings import parse_pairs
+from headway_cli.threads import pending_actions, stored_options, the_thread
+from headway_tools.errors import HeadwayError
+
+
+def run(args: argparse.Namespace) -> int:
+    """Go on; the exit code of the new status."""
+    configure(args)
+    record = the_thread(args.thread)
+    return conduct(
+        args.message,
+        output_for(args),
+        thread_id=record.thread,
+        decisions=decisions_of(args, record.thread),
+        **options_of(args, record),
+    )
+
+
+def options_of(args: argparse.Namespace, record: ThreadRecord) -> dict[str, Any]:
+    """The thread's own options, with what the command line changes."""
+    kept = stored_options(record)
+    changed = parse_pairs(args.model_arg or [], option="--model-arg")
+    model = args.model or record.model or demo_model(record)
+    if model is None:
+        raise HeadwayError(NO_MODEL)
+    return kept | {
+        "model": model,
+        "model_args": {**kept.get("model_args", {}), **changed},
+        "limits": with_limits(kept["limits"], parse_pairs(args.limit or [], option="--limit")),
+        "interactive": somebody_answers(),
+    }
+
+
+def decisions_of(args: argparse.Namespace, thread: str) -> list[Decision] | None:
+    """One decision for each action that waits, from the flags; None without a flag."""
+    decision = _decision(args)
+    if decision is None:
+        return None
+    if args.message:
+        raise HeadwayError("give a message or a decision: a message drops what waits")
+    waiting = pending_actions(thread)
+    if not waiting:
+        raise HeadwayError(f"nothing waits in thread {thread}")
+    return [dict(decision) for _ in waiting]
+
+
+def _decision(args: argparse.Namespace) -> Decision | None:
+    if args.approve:
+        return {"type": "approve"}
+    if args.reject is not None:
+        return {"type": "reject", "message": args.reject}
+    if args.answer is not None:
+        return {"type": "respond", "message": args.answer}
+    return None

@@ -1,0 +1,58 @@
+"""Carries one run from its first event to its exit code: output, questions, Ctrl-C."""
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from headway.run import Control, astream_agent
+from headway.status import exit_code
+from headway_cli.ask import ask_each, ask_on_terminal, somebody_answers
+from headway_cli.output import Human, Json, JsonLines, Output
+from headway_cli.signals import StopSignals
+from headway_cli.threads import diff_of_run
+
+Outcome = Mapping[str, Any]
+
+
+def output_for(args: argparse.Namespace) -> Output:
+    """The form that `--json` or `--jsonl` chose."""
+    if args.json:
+        return Json(sys.stdout, sys.stderr)
+    if args.jsonl:
+        return JsonLines(sys.stdout)
+    return Human(diff_of_run, sys.stdout, sys.stderr)
+
+
+def conduct(task: str | None, output: Output, **options: Any) -> int:
+    """Run, ask on the terminal what waits, and go on until the run has ended; the exit code.
+
+    `options` go to `headway.run.astream_agent` as they are.
+    """
+    outcome, terminated = asyncio.run(_follow(task, output, options))
+    while outcome["status"] == "needs_approval" and somebody_answers():
+        try:
+            decisions = ask_each(outcome["pending"][0]["action_requests"], ask_on_terminal)
+        except KeyboardInterrupt:
+            break
+        options |= {"thread_id": outcome["thread"], "decisions": decisions}
+        outcome, terminated = asyncio.run(_follow(None, output, options))
+    output.end(outcome)
+    return exit_code(outcome["status"], outcome["limit"], terminated=terminated)
+
+
+async def _follow(
+    task: str | None, output: Output, options: Mapping[str, Any]
+) -> tuple[Outcome, bool]:
+    """Show every event; the outcome, and whether SIGTERM ended it."""
+    control = Control()
+    signals = StopSignals(control)
+    signals.install(asyncio.get_running_loop())
+    outcome: Outcome = {}
+    async for event in astream_agent(task, control=control, **options):
+        if event["type"] == "end":
+            outcome = event["outcome"]
+        else:
+            output.event(event)
+    return outcome, signals.terminated

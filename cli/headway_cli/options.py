@@ -1,0 +1,91 @@
+"""From the command line to the arguments of a run."""
+
+import argparse
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from headway_cli.settings import Resolved, load_env_file, read_config, resolve, values
+from headway_tools.errors import HeadwayError
+from headway_tools.home import Home, default_home
+
+NO_MODEL: Final = (
+    "no model: give --model openai:NAME or set HEADWAY_MODEL; for a server of your own set "
+    "OPENAI_BASE_URL=http://127.0.0.1:8080/v1 too; `headway demo` needs neither"
+)
+_OFF: Final = ("none", "off")
+
+
+def the_home() -> Home:
+    """headway's data folder."""
+    return Home(default_home())
+
+
+def configure(args: argparse.Namespace) -> dict[str, Resolved]:
+    """Every setting with its source. Reads `.env` (of the data folder, or `--env-file`) first:
+    it never comes from a workspace, where it could redirect the key."""
+    given = getattr(args, "env_file", None)
+    if given:
+        load_env_file(Path(given), required=True)
+    home = the_home()
+    load_env_file(home.env_file, required=False)
+    return resolve(vars(args), os.environ, read_config(home.config))
+
+
+def run_options(resolved: Mapping[str, Resolved]) -> dict[str, Any]:
+    """The keyword arguments of `headway.run.stream_agent` that settings decide."""
+    from headway.limits import WORK
+
+    given = values(resolved)
+    if not given["model"]:
+        raise HeadwayError(NO_MODEL)
+    return {
+        "model": given["model"],
+        "model_args": given["model_arg"],
+        "limits": with_limits(WORK, given["limit"]),
+        "protect": tuple(given["protect"]),
+        "check": given["check"],
+        "ask": given["ask"],
+        "sandbox": given["sandbox"],
+        "network": given["network"],
+        "hide": tuple(given["hide"]) or None,
+        "read_only": tuple(Path(path).expanduser().absolute() for path in given["ro"]),
+        "instructions": read_instructions(given["instructions"]),
+    }
+
+
+def with_limits(base: Any, changes: Mapping[str, Any]) -> Any:
+    """`base` with the named limits changed; `none` and `off` mean no limit."""
+    from pydantic import ValidationError
+
+    from headway.limits import Limits
+
+    changed = {name: None if value in _OFF else value for name, value in changes.items()}
+    try:
+        return Limits(**{**base.model_dump(), **changed})
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = first["loc"][0]
+        if name not in Limits.model_fields:
+            known = ", ".join(Limits.model_fields)
+            raise HeadwayError(f"--limit has no {name!r}; it has {known}") from error
+        raise HeadwayError(f"--limit {name}={changes[str(name)]}: {first['msg']}") from error
+
+
+def read_instructions(path: str | None) -> str:
+    """The text of the instructions file, empty without one."""
+    if path is None:
+        return ""
+    try:
+        return Path(path).expanduser().read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise HeadwayError(f"cannot read --instructions {path}: {error}") from error
+
+
+def workspace_of(path: str) -> Path:
+    """The folder to work in, which must exist."""
+    folder = Path(path).expanduser().absolute()
+    if not folder.is_dir():
+        raise HeadwayError(f"no folder {folder}: give -C the folder to work in")
+    return folder

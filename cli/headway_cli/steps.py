@@ -1,0 +1,87 @@
+"""A thread's tree and one step's messages as text. Pure functions."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage
+
+from headway_cli.events import gist_of_call
+from headway_cli.terminal import Terminal, clip, one_line, paint, visible
+from headway_debugger.steps import Step
+from headway_debugger.tree import Branch
+
+
+def branch_table(branch: Branch, steps: Sequence[Step], terminal: Terminal) -> str:
+    """The branch's name and one line a step; says how many older steps are left out."""
+    origin = f" (from {branch.forked_from.name})" if branch.forked_from else ""
+    lines = [paint(f"{branch.name}{origin}", "bold", terminal)]
+    hidden = len(branch.nodes) - len(steps)
+    if hidden:
+        lines.append(f"  … {hidden} older steps; --all shows them")
+    lines += [_step_line(step, terminal) for step in steps]
+    return "\n".join(lines)
+
+
+def _step_line(step: Step, terminal: Terminal) -> str:
+    made_by = ",".join(step.node.writers) or step.node.source
+    status = "" if step.status == "done" else step.status
+    tokens = step.tokens.input + step.tokens.output
+    facts = [
+        f"{step.node.name:>6}  {made_by:<10}",
+        f"{step.seconds:>6.1f} s" if step.seconds is not None else " " * 8,
+        f"{tokens:,} tokens" if tokens else "",
+        status,
+        _gist(step.messages) or " ".join(step.tools),
+    ]
+    return clip("  ".join(fact for fact in facts if fact).rstrip(), terminal.width)
+
+
+def step_facts(step: Step) -> dict[str, Any]:
+    """A step as plain data."""
+    return {
+        "step": step.node.name,
+        "checkpoint": step.node.id,
+        "written_by": list(step.node.writers) or [step.node.source],
+        "status": step.status,
+        "tokens": {"input": step.tokens.input, "output": step.tokens.output},
+        "seconds": step.seconds,
+        "tools": list(step.tools),
+    }
+
+
+def _gist(messages: Sequence[BaseMessage]) -> str:
+    """What the step's messages are about."""
+    parts: list[str] = []
+    for message in messages:
+        if isinstance(message, AIMessage) and message.tool_calls:
+            parts += [f"{c['name']} {gist_of_call(c['args'])}" for c in message.tool_calls]
+        else:
+            parts.append(str(message.text)[:200])
+    return one_line("; ".join(parts))
+
+
+def messages_text(messages: Sequence[BaseMessage], terminal: Terminal) -> str:
+    """Each message whole: who wrote it, its text, its calls."""
+    return "\n\n".join(_message(message, terminal) for message in messages)
+
+
+def _message(message: BaseMessage, terminal: Terminal) -> str:
+    name = f" {one_line(message.name)}" if message.name else ""
+    lines = [paint(f"{message.type}{name}", "bold", terminal)]
+    if str(message.text).strip():
+        lines.append(visible(str(message.text)).rstrip())
+    for call in getattr(message, "tool_calls", ()):
+        lines.append(f"{one_line(call['name'])} {pretty(call['args'])}")
+    return "\n".join(lines)
+
+
+def pretty(value: Mapping[str, Any] | Sequence[Any]) -> str:
+    """JSON for reading; messages in it as their dict form."""
+    return visible(json.dumps(value, indent=2, ensure_ascii=False, default=_plain))
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, BaseMessage):
+        return value.model_dump(exclude_defaults=True)
+    return str(value)
