@@ -4,12 +4,13 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from headway.models import RetryPolicy, acall_model, call_model, open_model
 from langchain_core.callbacks import AsyncCallbackHandler, BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.tools import tool
 from langchain_core.tracers._streaming import _StreamingCallbackHandler
+
+from headway.models import RetryPolicy, acall_model, call_model, open_model
 
 WAYS = ("sync", "sync stream", "async", "async stream")
 ONCE = RetryPolicy(attempts=1)

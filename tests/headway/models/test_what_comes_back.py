@@ -4,9 +4,11 @@ import json
 from typing import Any
 
 import pytest
+from langchain_core.messages import AIMessage
+from wire_support import QUICK, WAYS, ask, bash, opened, read_file
+
 from headway.models import ModelFailure
 from headway.reply import settle
-from langchain_core.messages import AIMessage
 from openai_server import (
     OpenAIServer,
     Reply,
@@ -18,7 +20,6 @@ from openai_server import (
     streams,
     wire_call,
 )
-from wire_support import QUICK, WAYS, ask, bash, opened, read_file
 
 pytestmark = pytest.mark.parametrize("way", WAYS)
 TOOLS = {"read_file": read_file, "bash": bash}
