@@ -6,6 +6,8 @@ PYTHON: an interpreter where peers' packages are installed (a peer that is not i
 """
 
 import argparse
+import json
+import subprocess
 import time
 from collections import defaultdict
 from collections.abc import Sequence
@@ -13,6 +15,7 @@ from pathlib import Path
 from statistics import mean
 
 from progress_data import Replay, Run, read_runs, replay
+from progress_peers import PEERS
 
 from headway.progress import ProgressSettings
 
@@ -27,10 +30,12 @@ def main() -> None:
     parser.add_argument("--list", action="store_true", help="print each false alarm and each miss")
     options = parser.parse_args()
     runs = read_runs(options.data / "dev.jsonl")
+    probes = read_runs(options.data / "probes.jsonl")
     settings = ProgressSettings()
     _tables(runs, settings, options.list)
+    _peers(runs, probes, options.peers)
     _reward(runs, settings)
-    _probes(read_runs(options.data / "probes.jsonl"), settings)
+    _probes(probes, settings)
     _local(read_runs(options.data / "local.jsonl"), settings)
     _curve(runs)
     _cost(runs, settings)
@@ -82,6 +87,32 @@ def _list(results: Sequence[tuple[Run, Replay]]) -> None:
             print(f"false {level}: {run.source} {run.name} {len(run.steps)} {result.rules}")
         if run.klass in "SIE" and result.stop is None:
             print(f"missed {run.klass}: {run.source} {run.name} {len(run.steps)} {result.rules}")
+
+
+def _peers(runs: Sequence[Run], probes: Sequence[Run], python: Path | None) -> None:
+    """Each peer's first alarm, by its own code in its own interpreter."""
+    print("\npeers (first alarm)")
+    found = peer_alarms([*runs, *probes], python) if python else []
+    for name in PEERS:
+        if not found or name not in found[0]:
+            print(f"{name:<18}not installed")
+            continue
+        alarms = [row[name] for row in found]
+        _row(name, list(zip(runs, alarms, strict=False)))
+        verdicts = list(zip(probes, alarms[len(runs) :], strict=True))
+        told = sum(alarm is not None for run, alarm in verdicts if run.klass != "N")
+        silent = sum(alarm is None for run, alarm in verdicts if run.klass == "N")
+        print(f"{'':<18}probes: {told} alarms, {silent} silent")
+
+
+def peer_alarms(runs: Sequence[Run], python: Path) -> list[dict[str, Alarm]]:
+    """One row a run: peer → step of its first alarm."""
+    script = Path(__file__).with_name("progress_peers.py")
+    lines = "".join(json.dumps(run.steps) + "\n" for run in runs)
+    done = subprocess.run(
+        [str(python), str(script)], input=lines, stdout=subprocess.PIPE, text=True, check=True
+    )
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
 
 
 def _reward(runs: Sequence[Run], settings: ProgressSettings) -> None:

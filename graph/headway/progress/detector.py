@@ -139,6 +139,7 @@ def _remember(now: Memory, round_: Round, calls: list[Seen]) -> None:
     for seen in calls:
         now.keep_pair(seen.call, seen.result)
         if seen.error:
+            now.keep_error(seen.line)
             now.keep_error(seen.error)
     if calls:
         now.topic = sketch(calls[-1].fact.args)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headway.progress.facts import CallFact
-from headway.progress.text import strip_echo, words
+from headway.progress.text import mask_noise, strip_echo, words
 
 _EXCEPTION = re.compile(r"^(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Warning|Interrupt)\b")
 _TRACEBACK = "Traceback (most recent call last)"
@@ -48,6 +48,9 @@ class Result:
 
     text: str
     failure: str | None = None
+    """The class of the error: names, numbers and echoed arguments masked."""
+    line: str = ""
+    """The error as it names things; only what changes by itself is masked."""
     transient: bool = False
     waiting: bool = False
     sleeping: bool = False
@@ -57,12 +60,13 @@ class Result:
 def read_result(call: CallFact) -> Result:
     """Open `call.observation`: what it says, how it failed, whether it only waits."""
     text, failed = _open(call.observation)
-    failed = failed or call.status == "error"
-    failure = _failure(call, text, failed)
+    line = _failing_line(call, text, failed or call.status == "error")
+    failure = None if line is None else error_class(line, call.args) or "failed"
     short, sleeping = len(text) <= 400, _sleeps(call)
     return Result(
         text=text,
         failure=failure,
+        line=mask_noise(line or ""),
         transient=failure is not None and bool(_TRANSIENT.search(text[:600])),
         waiting=call.kind == "poll" or sleeping or (short and bool(_WAITING.search(text))),
         sleeping=sleeping and not text.strip(),
@@ -100,17 +104,12 @@ def _open(observation: str) -> tuple[str, bool]:
     return "\n".join(parts), failed
 
 
-def _failure(call: CallFact, text: str, failed: bool) -> str | None:
+def _failing_line(call: CallFact, text: str, failed: bool) -> str | None:
     if call.problem:
         return f"problem {call.problem}"
-    line: str | None
     if failed:
-        line = _error_line(text) or next((x for x in text.splitlines() if x.strip()), "")
-        return error_class(line, call.args) or "failed"
-    if call.kind == "write":
-        return None
-    line = _error_line(text)
-    return error_class(line, call.args) if line else None
+        return _error_line(text) or next((x for x in text.splitlines() if x.strip()), "")
+    return None if call.kind == "write" else _error_line(text)
 
 
 def _error_line(text: str) -> str | None:

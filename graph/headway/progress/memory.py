@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 PAIRS = 32
-ERRORS = 8
+ERRORS = 12
 TRACKS = 2
 HISTORY = 6
 EPOCHS = 64
@@ -102,6 +102,10 @@ class Memory:
     def result_seen(self, result: str) -> bool:
         """Whether any call brought this result."""
         return any(p.result == result for p in self.pairs)
+
+    def call_seen(self, call: str) -> bool:
+        """Whether this call was made before, whatever it brought."""
+        return any(p.call == call for p in self.pairs)
 
     def error_count(self, error: str) -> int:
         """How often this error class was met."""

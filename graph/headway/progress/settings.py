@@ -36,12 +36,14 @@ class ProgressSettings(BaseModel):
     """Added for every earlier repeat of that same pair: distractors in between do not hide it."""
     repeat_after_change: float = 0.5
     """The same call brought the same unfailing result although the workspace changed."""
-    same_failure_after_change: float = 1.0
-    """The same call failed in the same way although the workspace changed."""
     same_error: float = 0.6
     """Another call failed with an error class seen before."""
+    same_call_same_error: float = 0.8
+    """The same call failed again with an error class seen before, in other words."""
     same_result: float = 0.4
     """Another call brought a result seen before."""
+    same_telling_result: float = 0.6
+    """A reworded call brought a result of some length that was seen before."""
     empty_elsewhere: float = 0.15
     """Nothing found, at a place not searched before."""
     poll: float = 0.2
@@ -95,6 +97,8 @@ class ProgressSettings(BaseModel):
                 stop=2.0,
                 repeat_after_change=1.0,
                 same_error=1.0,
+                same_call_same_error=1.0,
+                same_telling_result=1.0,
                 same_result=1.0,
                 empty_elsewhere=1.0,
                 poll=1.0,

@@ -10,6 +10,8 @@ from headway.progress.text import canonical_call, digest, mask_noise, strip_echo
 from headway.progress.topic import reworded, sketch
 
 _GROWN = 4
+_TELLING = 20
+"""Characters from which on a result hardly comes twice by accident."""
 
 
 @dataclass(frozen=True)
@@ -20,6 +22,9 @@ class Seen:
     call: str
     result: str
     error: str
+    """Digest of the error class; empty where nothing failed."""
+    line: str
+    """Digest of the error as it names things."""
     opened: Result
 
 
@@ -43,6 +48,7 @@ def look(fact: CallFact, settings: ProgressSettings) -> Seen:
         call=digest(canonical_call(fact.name, fact.args, exact=fact.kind == "write")),
         result=digest(" ".join(masked.split()) + middle),
         error=digest(opened.failure) if opened.failure else "",
+        line=digest(" " + opened.line) if opened.failure else "",
         opened=opened,
     )
 
@@ -82,9 +88,7 @@ def _weigh_call(memory: Memory, seen: Seen, round_: Round, settings: ProgressSet
         rule, points = _repeated(memory, seen, pair.count, changed, settings)
         return Signal(rule, points, pair.count + 1, seen)
     if seen.error:
-        times = memory.error_count(seen.error)
-        points = settings.transient if seen.opened.transient else settings.same_error
-        return Signal("same_error", points if times else 0.0, times + 1, seen)
+        return _failed(memory, seen, settings)
     return _fresh(memory, seen, round_, settings)
 
 
@@ -95,11 +99,26 @@ def _repeated(
         return "outage", settings.transient
     if seen.opened.waiting:
         return "poll", settings.sleep if seen.opened.sleeping else settings.poll
-    if changed:
-        same = settings.same_failure_after_change if seen.error else settings.repeat_after_change
-        return "repeat", same
+    if changed and not seen.error:
+        return "repeat", settings.repeat_after_change
     rule = "repeat" if memory.pairs[-1].call == seen.call else "cycle"
     return rule, settings.repeat + settings.repeat_growth * min(count - 1, _GROWN)
+
+
+def _failed(memory: Memory, seen: Seen, settings: ProgressSettings) -> Signal:
+    """A failure in new words: the same class from other calls is evidence; the same call that
+    now names something else has moved on."""
+    times = memory.error_count(seen.error)
+    again = memory.error_count(seen.line) > 0
+    if not times:
+        points = 0.0
+    elif seen.opened.transient:
+        points = settings.transient
+    elif memory.call_seen(seen.call):
+        points = settings.same_call_same_error if again else 0.0
+    else:
+        points = settings.same_error
+    return Signal("same_error", points, times + 1, seen)
 
 
 def _fresh(memory: Memory, seen: Seen, round_: Round, settings: ProgressSettings) -> Signal:
@@ -110,5 +129,8 @@ def _fresh(memory: Memory, seen: Seen, round_: Round, settings: ProgressSettings
     if seen.opened.waiting:
         return Signal("poll", settings.poll, 2, seen)
     again = reworded(memory.topic, sketch(seen.fact.args))
-    points = settings.same_result if again or not seen.opened.nothing else settings.empty_elsewhere
+    if seen.opened.nothing and not again:
+        return Signal("same_result", settings.empty_elsewhere, 2, seen)
+    telling = again and len(seen.opened.text.strip()) >= _TELLING
+    points = settings.same_telling_result if telling else settings.same_result
     return Signal("same_result", points, 2, seen)
