@@ -17,6 +17,7 @@ from langgraph.types import Command
 @pytest.fixture
 def sqlite_saver(tmp_path: Any) -> Iterator[SqliteSaver]:
     connection = sqlite3.connect(tmp_path / "threads.sqlite", check_same_thread=False)
+    connection.execute("PRAGMA synchronous = OFF")
     try:
         yield SqliteSaver(connection)
     finally:

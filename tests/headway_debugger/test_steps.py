@@ -97,9 +97,9 @@ def test_the_state_of_a_step_is_the_state_then(finished: Any) -> None:
     ]  # fmt: skip
 
 
-def test_the_last_page_of_3000_checkpoints_reads_only_its_own_messages(tmp_path: Any) -> None:
+def test_the_last_page_of_3000_checkpoints_reads_only_its_own_messages() -> None:
     """Rows of the whole thread, but values of the page alone are decoded."""
-    connection = sqlite3.connect(tmp_path / "long.sqlite", check_same_thread=False)
+    connection = sqlite3.connect(":memory:", check_same_thread=False)
     try:
         saver = _Counting(connection)
         chain(saver, 3000)

@@ -39,6 +39,15 @@ WHERE thread_id = %s AND checkpoint_ns = '' AND checkpoint_id = %s
 ON CONFLICT (thread_id, checkpoint_ns, channel, version)
 DO UPDATE SET type = EXCLUDED.type, blob = EXCLUDED.blob
 """
+_METADATA = """
+SELECT metadata FROM checkpoints
+WHERE thread_id = %s AND checkpoint_ns = '' AND checkpoint_id = %s
+"""
+_MARK_SEEDED = """
+UPDATE checkpoints SET metadata = %s, checkpoint = jsonb_set(
+    checkpoint, '{channel_values}', COALESCE(checkpoint -> 'channel_values', '{}') || %s)
+WHERE thread_id = %s AND checkpoint_ns = '' AND checkpoint_id = %s
+"""
 
 
 def rows_of_postgres(saver: object) -> "PostgresRows | None":
@@ -141,13 +150,9 @@ class PostgresRows:
         for channel, value in values.items():
             stored = self.saver.serde.dumps_typed(value)
             cursor.execute(_SEED, (channel, channel, *stored, thread_id, checkpoint_id))
-        where = "WHERE thread_id = %s AND checkpoint_ns = '' AND checkpoint_id = %s"
-        row = cursor.execute(
-            f"SELECT metadata FROM checkpoints {where}", (thread_id, checkpoint_id)
-        ).fetchone()
+        row = cursor.execute(_METADATA, (thread_id, checkpoint_id)).fetchone()
         cursor.execute(
-            "UPDATE checkpoints SET metadata = %s, checkpoint = jsonb_set(checkpoint, "
-            "'{channel_values}', COALESCE(checkpoint -> 'channel_values', '{}') || %s) " + where,
+            _MARK_SEEDED,
             (
                 Jsonb(without_counters(row["metadata"], values)),
                 Jsonb(dict.fromkeys(values, True)),  # the saver's own mark of a full copy
