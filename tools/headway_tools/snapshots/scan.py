@@ -32,6 +32,7 @@ from headway_tools.snapshots.stats import (
     Known,
     Stamp,
     Stats,
+    lasting,
     stamp_of,
 )
 from headway_tools.snapshots.store import PART, Store
@@ -123,8 +124,8 @@ class Scan:
             entries[name] = entry
             if entry.kind == "folder" or entry.kind == "unkept":
                 continue
-            if name not in files and stamp[0] < self._racy_ns and stamp[1] < self._racy_ns:
-                files[name] = stamp, entry
+            if name not in files:
+                files[name] = lasting(stamp, self._racy_ns), entry
             if status.st_nlink > 1 and entry.kind == "file":
                 inode = status.st_dev, status.st_ino
                 self._inodes.setdefault(inode, []).append(join(place.path, name))

@@ -1,8 +1,8 @@
 """The stat cache: what was read from each folder, so that an unchanged file is not read again.
 
 A file is unchanged if its stamp is (times of change of content and inode, size, inode, mode).
-Files changed within the last instants before a scan are not remembered: a second change in the
-same clock tick would leave the same stamp ("racy clean").
+Files changed within the last instants before a scan are read again by the next one: a second
+change in the same clock tick would leave the same stamp ("racy clean").
 """
 
 import os
@@ -43,6 +43,12 @@ def stamp_of(status: os.stat_result) -> Stamp:
         status.st_ino,
         status.st_mode,
     )
+
+
+def lasting(stamp: Stamp, racy_ns: int) -> Stamp:
+    """The stamp to remember: one that no file ever has if this one is too fresh to be trusted."""
+    fresh = stamp[0] >= racy_ns or stamp[1] >= racy_ns
+    return (stamp[0], -1, *stamp[2:]) if fresh else stamp
 
 
 def encode_stats(files: Mapping[bytes, Known]) -> bytes:
