@@ -33,9 +33,9 @@ class Trend:
     """What a reading means for the run."""
 
     improved: bool = False
-    flat: int = 0
-    patience: Flat | None = None
-    """None: this reading says nothing (first of its kind, or nothing left to mend)."""
+    flat: Track | None = None
+    """The counter that did not fall; None: a first reading, or a new minimum."""
+    patience: Flat = Flat(tell=1, stop=1)
 
 
 def follow(memory: Memory, reading: Reading, settings: ProgressSettings) -> Trend:
@@ -55,7 +55,7 @@ def follow(memory: Memory, reading: Reading, settings: ProgressSettings) -> Tren
     track.same = track.same and reading.failure == track.failure
     track.epoch = memory.epoch
     memory.keep_track(track)
-    return Trend(flat=track.flat, patience=_patience(memory, track, reading, settings))
+    return Trend(flat=track, patience=_patience(memory, track, reading, settings))
 
 
 def _start(memory: Memory, reading: Reading) -> Track:

@@ -20,7 +20,7 @@ class Tally:
         return self.passed is not None and other.passed is not None and self.passed > other.passed
 
 
-_N = r"(\d+)"
+_N = r"(\d{1,9})"
 _PYTEST_PART = re.compile(
     rf"{_N} (failed|passed|errors?|skipped|xfailed|xpassed|warnings?|deselected)\b"
 )
@@ -85,9 +85,9 @@ def tally(text: str, extra: tuple[str, ...] = ()) -> Tally | None:
     `extra`: regular expressions with a group `count`, tried first.
     """
     for pattern in extra:
-        found = list(_compile(pattern).finditer(text))
-        if found:
-            return Tally(int(float(found[-1]["count"])), tool="custom")
+        found = [match["count"] for match in _compile(pattern).finditer(text)]
+        if found and found[-1].isdecimal():
+            return Tally(int(found[-1][:9]), tool="custom")
     if not _HINT.search(text):
         return None
     for reader in (_pytest, _unittest, _jest, _cargo, _go, _mocha, _junit, _summary):

@@ -19,14 +19,21 @@ _ERROR_LINE = re.compile(
     r"does not exist|doesn't exist|timed out|timeout|please retry|unavailable|"
     r"too many requests|rate.?limit|overloaded|segmentation fault)\b"
 )
+_ERROR_START = re.compile(
+    r"(?i)\W{0,3}(?:\w+ )?(?:error|exception|failed|fatal|traceback|cannot|could not|unable to)\b"
+)
 _TRANSIENT = re.compile(
     r"(?i)\b(?:429|50[0234])\b|rate.?limit|too many requests|service unavailable|bad gateway|"
     r"gateway time-?out|temporarily unavailable|connection (?:refused|reset)|overloaded|"
     r"try again later|temporary failure in name resolution"
 )
+_STATE = (
+    r"(?:queued|pending|running|in[ _]progress|not ready|waiting|starting|provisioning|building|"
+    r"processing)\b"
+)
 _WAITING = re.compile(
-    r"(?i)\b(?:queued|pending|running|in progress|in_progress|not ready|waiting|starting|"
-    r"provisioning|building|processing|not (?:yet )?(?:finished|done|complete))\b"
+    rf"(?i)\b(?:status|state|phase|progress)\W{{1,4}}{_STATE}|\bstill {_STATE}|"
+    rf"^\W*(?:currently )?{_STATE}\W*$|\bnot (?:yet )?(?:ready|finished|done|complete)\b"
 )
 _SLEEP = re.compile(r"^\s*(?:sleep|wait)\b")
 _NOTHING = re.compile(
@@ -62,13 +69,15 @@ def read_result(call: CallFact) -> Result:
     text, failed = _open(call.observation)
     line = _failing_line(call, text, failed or call.status == "error")
     failure = None if line is None else error_class(line, call.args) or "failed"
-    short, sleeping = len(text) <= 400, _sleeps(call)
+    sleeping = _sleeps(call)
     return Result(
         text=text,
         failure=failure,
         line=mask_noise(line or ""),
         transient=failure is not None and bool(_TRANSIENT.search(text[:600])),
-        waiting=call.kind == "poll" or sleeping or (short and bool(_WAITING.search(text))),
+        waiting=call.kind == "poll"
+        or sleeping
+        or (failure is None and len(text) <= 400 and bool(_WAITING.search(text))),
         sleeping=sleeping and not text.strip(),
         nothing=len(text) <= 200 and bool(_NOTHING.match(text)),
     )
@@ -109,7 +118,9 @@ def _failing_line(call: CallFact, text: str, failed: bool) -> str | None:
         return f"problem {call.problem}"
     if failed:
         return _error_line(text) or next((x for x in text.splitlines() if x.strip()), "")
-    return None if call.kind == "write" else _error_line(text)
+    if call.kind == "write":
+        return next((x for x in text.splitlines()[:3] if _ERROR_START.match(x)), None)
+    return _error_line(text)
 
 
 def _error_line(text: str) -> str | None:

@@ -39,6 +39,7 @@ class Track:
     same: bool = True
     epoch: int = 0
     overcome: int = 0
+    told: bool = False
 
 
 @dataclass
@@ -89,7 +90,7 @@ class Memory:
             "errors": "".join(key + _ALPHABET[count] for key, count in self.errors),
             "topic": self.topic,
             "tracks": [
-                [t.key, t.best, t.passed, t.flat, t.failure, t.same, t.epoch, t.overcome]
+                [t.key, t.best, t.passed, t.flat, t.failure, t.same, t.epoch, t.overcome, t.told]
                 for t in self.tracks
             ],
             "history": self.history,

@@ -1,5 +1,6 @@
 """What one round shows: each call's strongest signal, and the round's from its calls."""
 
+from collections import Counter
 from dataclasses import dataclass
 
 from headway.progress.facts import CallFact, Round
@@ -38,11 +39,32 @@ class Signal:
     seen: Seen | None = None
 
 
-def look(fact: CallFact, settings: ProgressSettings) -> Seen:
-    """Canonical call, masked result and error class of one call, as digests."""
+@dataclass(frozen=True)
+class View:
+    """A round as the detector compares it: its calls without the neutral ones."""
+
+    round: Round
+    calls: tuple[Seen, ...]
+    changed: bool
+    """Whether the workspace changed; where nobody knows, a write with a new result did."""
+
+
+def view(memory: Memory, round_: Round, settings: ProgressSettings) -> View:
+    """`round_` against what `memory` holds; nothing is entered yet."""
+    calls = tuple(_look(fact, settings) for fact in round_.calls if not fact.neutral)
+    changed = round_.changed
+    if changed is None:
+        changed = any(
+            seen.fact.kind == "write" and not seen.error and not memory.pair(seen.call, seen.result)
+            for seen in calls
+        )
+    return View(round_, calls, changed)
+
+
+def _look(fact: CallFact, settings: ProgressSettings) -> Seen:
     opened = read_result(fact)
     ends, middle = window(opened.text)
-    masked = mask_noise(strip_echo(ends, fact.args), settings.masks).strip()
+    masked = mask_noise(strip_echo(ends, fact.args), settings.masks)
     return Seen(
         fact=fact,
         call=digest(canonical_call(fact.name, fact.args, exact=fact.kind == "write")),
@@ -53,43 +75,36 @@ def look(fact: CallFact, settings: ProgressSettings) -> Seen:
     )
 
 
-def changes(round_: Round) -> bool:
-    """Whether the round changed the workspace; where nobody knows, a successful write did."""
-    if round_.changed is not None:
-        return round_.changed
-    return any(call.kind == "write" and call.status == "success" for call in round_.calls)
-
-
-def weigh(memory: Memory, round_: Round, calls: list[Seen], settings: ProgressSettings) -> Signal:
+def weigh(memory: Memory, seen: View, settings: ProgressSettings) -> Signal:
     """The signal of a whole round: one new, useful result outweighs its repeated neighbours."""
-    if not round_.calls:
+    if not seen.round.calls:
         points = settings.monologue if memory.bare else 0.0
         return Signal("monologue", points, memory.bare + 1)
-    distinct = {(seen.call, seen.result): seen for seen in calls}
-    signals = [_weigh_call(memory, seen, round_, settings) for seen in distinct.values()]
+    distinct = {(call.call, call.result): call for call in seen.calls}
+    signals = [_weigh_call(memory, call, seen, settings) for call in distinct.values()]
     weakest = min(signals, key=lambda signal: signal.points)
-    extra = len(calls) - len(distinct)
-    if extra and not all(seen.opened.waiting for seen in calls):
+    extra = len(seen.calls) - len(distinct)
+    if extra and not all(call.opened.waiting for call in seen.calls):
         points = max(weakest.points, 0.0) + extra * settings.duplicates
-        most = max(calls, key=lambda seen: sum(seen.call == other.call for other in calls))
-        return Signal("duplicates", points, extra + 1, most)
+        most, times = Counter((call.call, call.result) for call in seen.calls).most_common(1)[0]
+        return Signal("duplicates", points, times, distinct[most])
     return weakest
 
 
-def _weigh_call(memory: Memory, seen: Seen, round_: Round, settings: ProgressSettings) -> Signal:
-    if seen.fact.problem:
-        earlier = settings.same_error if memory.error_count(seen.error) else 0.0
+def _weigh_call(memory: Memory, call: Seen, seen: View, settings: ProgressSettings) -> Signal:
+    if call.fact.problem:
+        earlier = settings.same_error if memory.error_count(call.error) else 0.0
         points = settings.storm if memory.stormy else earlier
-        return Signal("storm", points, memory.stormy + 1, seen)
-    pair = memory.pair(seen.call, seen.result)
+        return Signal("storm", points, memory.stormy + 1, call)
+    pair = memory.pair(call.call, call.result)
     if pair is not None:
-        beside = len(round_.calls) > 1 and seen.fact.kind != "write" and changes(round_)
+        beside = seen.changed and len(seen.calls) > 1 and call.fact.kind != "write"
         changed = beside or pair.epoch != memory.epoch
-        rule, points = _repeated(memory, seen, pair.count, changed, settings)
-        return Signal(rule, points, pair.count + 1, seen)
-    if seen.error:
-        return _failed(memory, seen, settings)
-    return _fresh(memory, seen, round_, settings)
+        rule, points = _repeated(memory, call, pair.count, changed, settings)
+        return Signal(rule, points, pair.count + 1, call)
+    if call.error:
+        return _failed(memory, call, settings)
+    return _fresh(memory, call, seen.round, settings)
 
 
 def _repeated(
@@ -122,10 +137,13 @@ def _failed(memory: Memory, seen: Seen, settings: ProgressSettings) -> Signal:
 
 
 def _fresh(memory: Memory, seen: Seen, round_: Round, settings: ProgressSettings) -> Signal:
-    if seen.fact.kind == "write" and round_.changed is not False:
+    writes = seen.fact.kind == "write"
+    if writes and round_.changed:
         return Signal("write", 0.0, seen=seen)
     if not memory.result_seen(seen.result):
         return Signal("news", -settings.news, seen=seen)
+    if writes and round_.changed is None and not seen.opened.nothing:
+        return Signal("write", 0.0, seen=seen)
     if seen.opened.waiting:
         return Signal("poll", settings.poll, 2, seen)
     again = reworded(memory.topic, sketch(seen.fact.args))

@@ -46,6 +46,11 @@ _NOISE: tuple[tuple[str, str], ...] = (
         "<duration>",
     ),
     (r"(?i)(?<![\w.])\d+(\.\d+)? ?[KMGT]?i?B/s(?!\w)", "<rate>"),
+    (
+        r"(?i)\b((?:elapsed|duration|seconds|took|latency|timestamp|time)(?:_m?s)?\"?[:= ]+)"
+        r"\d+(?:\.\d+)?(?![\w.])",
+        r"\1<duration>",
+    ),
 )
 _MAYBE_NOISY = re.compile(r"[\d\x1b]|/tmp|/var|/dev")
 _PLACEHOLDER_RUN = re.compile(r"<(time|duration)>([ ,T]*<\1>)+")
@@ -95,7 +100,8 @@ _EMPTY: tuple[object, ...] = (None, "", ".", "./", [], {}, False)
 def canonical_call(name: str, args: Mapping[str, Any], exact: bool = False) -> str:
     """One spelling per call: key order, spacing, quotes and defaults do not matter.
 
-    `exact` (for calls that write) keeps quotes and inner spacing: there they are the work itself.
+    `exact` (for calls that write) keeps quotes and inner spacing, which are the work itself there;
+    one-line shell commands are normalised all the same.
     """
     kept = {
         str(key): _canonical_value(str(key), value, exact)
@@ -117,9 +123,10 @@ def _canonical_value(key: str, value: object, exact: bool) -> object:
     if isinstance(value, int | float):
         return f"{value:g}" if abs(value) < 1e6 else str(value)
     text = str(value).strip()
-    if exact or "\n" in text:
+    shell = key in _SHELL_ARGS
+    if "\n" in text or (exact and not shell):
         return text
-    if key in _SHELL_ARGS:
+    if shell:
         text = _SHELL_TAIL.sub("", text)
     text = _DOT_SLASH.sub("", _QUOTES.sub("", text))
     return " ".join(text.split()).rstrip("/") or "/"
