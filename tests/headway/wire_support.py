@@ -49,7 +49,8 @@ class _AStreams(AsyncCallbackHandler, _StreamingCallbackHandler[Any]):
 
 
 def opened(url: str, **model_args: Any) -> BaseChatModel:
-    return open_model("openai:m", base_url=url, api_key="sk-test", model_args=model_args)
+    name = model_args.pop("model", "m")
+    return open_model(f"openai:{name}", base_url=url, api_key="sk-test", model_args=model_args)
 
 
 def ask(

@@ -1,0 +1,342 @@
+"""Failures of the endpoint and of the way to it: what is tried again, adapted, or given up."""
+
+import asyncio
+import json
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from wire_support import ASK, ONCE, QUICK, WAYS, ask, bash, opened, read_file
+
+from headway.models import ModelFailure, RetryPolicy, acall_model
+from openai_server import (
+    Answer,
+    OpenAIServer,
+    Reply,
+    Request,
+    calls,
+    chunk,
+    fails,
+    raw_calls,
+    says,
+    streams,
+    wire_call,
+)
+
+pytestmark = pytest.mark.parametrize("way", WAYS)
+
+
+def failure_of(
+    *replies: Answer, way: str, retries: RetryPolicy = QUICK, timeout: float = 20
+) -> tuple[ModelFailure, list[Request]]:
+    with OpenAIServer(replies, repeat=True) as server:
+        with pytest.raises(ModelFailure) as caught:
+            ask(opened(server.url), way, retries=retries, timeout=timeout)
+        return caught.value, server.requests
+
+
+@pytest.mark.parametrize("header", ["0.001", "0"])
+def test_a_rate_limit_is_waited_out_and_shown(way: str, header: str) -> None:
+    told: list[dict[str, Any]] = []
+    script = [fails(429, "Rate limit reached", retry_after=header), says("ok")]
+    with OpenAIServer(script) as server:
+        reply = ask(opened(server.url), way, retries=QUICK, notify=told.append)
+    assert reply.content == "ok"
+    assert [(n["type"], n["kind"], n["attempt"], n["wait"], n["status_code"]) for n in told] == [
+        ("model_retry", "rate_limited", 1, float(header), 429)
+    ]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        fails(429, "Rate limit reached", retry_after="3600"),
+        fails(429, "slow down", retry_after="Wed, 01 Jan 2200 00:00:00 GMT"),
+        fails(429, "Rate limit reached, please try again in 90m"),
+        fails(429, "busy", retry_after_ms="7200000"),
+    ],
+)
+def test_a_wait_beyond_the_cap_ends_the_call(way: str, reply: Reply) -> None:
+    failure, requests = failure_of(reply, way=way)
+    assert (failure.kind, failure.status_code, len(requests)) == ("rate_limited", 429, 1)
+    assert failure.retry_after is not None
+    assert failure.retry_after > 60
+
+
+def test_an_endless_rate_limit_ends_after_the_last_attempt(way: str) -> None:
+    failure, requests = failure_of(fails(429, "Too many requests"), way=way)
+    assert (failure.kind, failure.attempts, len(requests)) == ("rate_limited", 4, 4)
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        (fails(429, "You exceeded your current quota", "insufficient_quota"), "quota"),
+        (fails(402, "Insufficient Balance"), "quota"),
+        (fails(403, "Your credit balance is too low"), "quota"),
+        (fails(401, "Incorrect API key provided"), "auth"),
+        (fails(403, "Country not supported"), "auth"),
+        (fails(400, "Invalid value for temperature"), "invalid_request"),
+        (fails(404, "The model does not exist"), "invalid_request"),
+        (fails(422, "Unprocessable"), "invalid_request"),
+    ],
+)
+def test_what_no_retry_can_mend_is_asked_once(way: str, reply: Reply, kind: str) -> None:
+    failure, requests = failure_of(reply, way=way)
+    assert (failure.kind, failure.retryable, len(requests)) == (kind, False, 1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "This model's maximum context length is 8192 tokens. However, you requested 9000",
+        "Range of input length should be [1, 30720]",
+        "the request exceeds the available context size (4096 tokens)",
+        "prompt is too long: 210000 tokens > 200000 maximum",
+        "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)",
+        "Invalid request: Your request exceeded model token limit: 32768",
+        "This model's maximum prompt length is 131072 but the request contains 140000 tokens",
+        "Requested tokens (9000) exceed context window of 8192",
+        "Please reduce the length of the messages or completion.",
+        "input length and `max_tokens` exceed context limit: 199000 + 4096 > 200000",
+    ],
+)
+def test_a_request_that_is_too_long_is_recognised(way: str, text: str) -> None:
+    failure, requests = failure_of(fails(400, text), way=way)
+    assert (failure.kind, len(requests)) == ("context_length", 1)
+
+
+@pytest.mark.parametrize("status", [413, 500])
+def test_other_statuses_for_a_long_request(way: str, status: int) -> None:
+    failure, _ = failure_of(fails(status, "input is larger than the context window"), way=way)
+    assert failure.kind == "context_length"
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        fails(500, "The server had an error"),
+        fails(503, "Service unavailable", retry_after="0"),
+        fails(529, "Overloaded"),
+        fails(408, "Request timeout"),
+        calls("bash", command="echo half").but(cut=0),
+        calls("bash", command="echo half").but(cut=6),
+        calls("bash", command="echo half").but(cut=6, unframed=True),
+        says("the first half and the second").but(cut=5),
+    ],
+)
+def test_an_outage_is_tried_again_and_leaves_nothing_behind(way: str, broken: Reply) -> None:
+    with OpenAIServer([broken, broken, broken, says("whole")]) as server:
+        reply = ask(opened(server.url), way, retries=QUICK)
+        assert len(server.requests) == 4
+    assert (reply.content, reply.tool_calls, reply.invalid_tool_calls) == ("whole", [], [])
+
+
+def test_a_lasting_outage_is_a_failure_with_its_attempts(way: str) -> None:
+    failure, requests = failure_of(fails(503, "down"), way=way)
+    assert (failure.kind, failure.attempts, len(requests)) == ("server", 4, 4)
+    assert failure.message == "down"
+
+
+def test_nobody_listening_is_a_connection_failure(way: str) -> None:
+    with OpenAIServer([]) as server:
+        url = server.url
+    with pytest.raises(ModelFailure) as caught:
+        ask(opened(url), way, retries=QUICK)
+    assert (caught.value.kind, caught.value.attempts) == ("connection", 4)
+
+
+@pytest.mark.parametrize(
+    "slow", [says("a b c d").but(drip=0.05, pieces=1), says("late").but(delay=30)]
+)
+def test_a_drip_ends_at_the_deadline_and_is_tried_again(way: str, slow: Reply) -> None:
+    with OpenAIServer([slow, says("ok")]) as server:
+        reply = ask(opened(server.url), way, retries=QUICK, timeout=0.6)
+        assert len(server.requests) == 2
+    assert reply.content == "ok"
+
+
+def test_an_endless_drip_is_a_timeout(way: str) -> None:
+    slow = says("x" * 4000).but(drip=0.02, pieces=1)
+    failure, requests = failure_of(slow, way=way, timeout=0.3)
+    assert (failure.kind, failure.attempts, len(requests)) == ("timeout", 2, 2)
+
+
+def test_the_connection_of_an_abandoned_call_is_closed(way: str) -> None:
+    before = threading.active_count()
+    slow = says("x" * 40000).but(drip=0.01, pieces=1)
+    with OpenAIServer([slow], repeat=True) as server:
+        with pytest.raises(ModelFailure):
+            ask(opened(server.url), way, retries=ONCE, timeout=0.2)
+        gone = threading.Event()
+        for _ in range(1000):
+            if threading.active_count() <= before + 1:
+                gone.set()
+                break
+            gone.wait(0.01)
+        assert gone.is_set(), threading.enumerate()
+
+
+def _refusing(field: str, text: str) -> Callable[[Request], Reply]:
+    def answer(request: Request) -> Reply:
+        return fails(400, text) if field in json.dumps(request.body) else says("ok")
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("field", "text", "options"),
+    [
+        ("stream_options", "Unrecognized request argument supplied: stream_options", {}),
+        ("parallel_tool_calls", "parallel_tool_calls is not supported", {"parallel": True}),
+        ("strict", "tools.0.function.strict: Extra inputs are not permitted", {"strict": True}),
+        ("max_completion_tokens", "Unsupported parameter: max_completion_tokens", {}),
+        (
+            '"max_tokens"',
+            "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.",
+            {},
+        ),
+        ("developer", "Unexpected role developer", {}),
+        ("tool_choice", "tool_choice is not supported by this server", {"choice": "auto"}),
+    ],
+)
+def test_a_field_that_a_server_refuses_costs_one_request_at_most(
+    way: str, field: str, text: str, options: dict[str, Any]
+) -> None:
+    tools: list[Any] = [read_file, bash]
+    if "strict" in options:
+        declared = {"name": "t", "description": "d", "parameters": {"type": "object"}}
+        tools = [{"type": "function", "function": {**declared, "strict": True}}]
+    extra = {"model_kwargs": {"parallel_tool_calls": True}} if "parallel" in options else {}
+    with OpenAIServer(_refusing(field, text)) as server:
+        model = opened(server.url, max_tokens=50, **extra)
+        for _ in range(2):
+            reply = ask(model, way, tools=tools, tool_choice=options.get("choice"))
+            assert reply.content == "ok"
+        assert len(server.requests) in (2, 3)
+        assert field not in json.dumps(server.requests[-1].body)
+
+
+def test_a_model_that_wants_the_developer_role_is_sent_none_by_a_local_server(way: str) -> None:
+    with OpenAIServer([says("ok")]) as server:
+        ask(opened(server.url, model="o3-local"), way)
+        assert [m["role"] for m in server.requests[0].messages] == ["system", "user"]
+
+
+HISTORY = [
+    SystemMessage("Be brief."),
+    HumanMessage("Count."),
+    AIMessage(
+        "",
+        tool_calls=[{"name": "count_all", "args": {}, "id": "c1"}],
+        additional_kwargs={"reasoning_content": "because"},
+    ),
+    ToolMessage("unknown_tool: there is no tool count_all", tool_call_id="c1"),
+]
+
+
+def test_reasoning_goes_back_only_where_it_is_demanded(way: str) -> None:
+    def demanding(request: Request) -> Reply:
+        said = [m for m in request.messages if m["role"] == "assistant"]
+        if any("reasoning_content" not in m for m in said):
+            return fails(400, "The reasoning_content in the thinking mode must be passed back")
+        return says("ok")
+
+    def refusing(request: Request) -> Reply:
+        if "reasoning_content" in json.dumps(request.messages):
+            return fails(400, "Extra inputs are not permitted: reasoning_content")
+        return says("ok")
+
+    for answer, expected in ((demanding, 2), (refusing, 1)):
+        with OpenAIServer(answer, strict=False) as server:
+            assert ask(opened(server.url), way, HISTORY).content == "ok"
+            assert len(server.requests) == expected
+
+
+@pytest.mark.parametrize(
+    ("status", "text"),
+    [
+        (500, "The model produced output that does not match the expected peg-native format"),
+        (500, "Unknown function: count_all"),
+        (400, "tool count_all not found in request.tools"),
+    ],
+)
+def test_a_server_that_knows_only_declared_tools_gets_one_adapted_request(
+    way: str, status: int, text: str
+) -> None:
+    def answer(request: Request) -> Reply:
+        declared = [tool["function"]["name"] for tool in request.body.get("tools", [])]
+        return says("ok") if "count_all" in declared else fails(status, text)
+
+    with OpenAIServer(answer) as server:
+        model = opened(server.url)
+        assert ask(model, way, HISTORY).content == "ok"
+        assert ask(model, way, HISTORY).content == "ok"
+        assert ask(model, way, HISTORY, tools=()).content == "ok"
+        assert len(server.requests) == 4
+        assert server.requests[-1].body["tool_choice"] == "none"
+
+
+def test_a_reply_that_the_server_could_not_read_is_asked_for_with_a_hint(way: str) -> None:
+    def answer(request: Request) -> Reply:
+        hinted = "could not be read" in json.dumps(request.messages)
+        unread = "model produced output that does not match the expected peg-native format"
+        return says("ok") if hinted else fails(500, unread)
+
+    with OpenAIServer(answer) as server:
+        model = opened(server.url)
+        assert ask(model, way).content == "ok"
+        assert "bash" in server.requests[1].messages[-1]["content"]
+        ask(model, way)
+        assert "could not be read" not in json.dumps(server.requests[2].body)
+
+
+def test_names_and_text_lists_are_written_as_every_server_reads_them(way: str) -> None:
+    history = [HumanMessage([{"type": "text", "text": "Hi"}], name="headway")]
+    with OpenAIServer([says("ok")]) as server:
+        ask(opened(server.url), way, history)
+        assert server.requests[0].messages == [{"role": "user", "content": "Hi"}]
+
+
+def test_usage_of_a_stream_is_asked_for_and_cumulative_counts_are_not_added(way: str) -> None:
+    if "stream" not in way:
+        with OpenAIServer([says("ok")]) as server:
+            ask(opened(server.url), way)
+            assert "stream_options" not in server.requests[0].body
+        return
+    counts = [{"prompt_tokens": 100, "completion_tokens": n} for n in (1, 2, 3)]
+    pieces = [chunk({"content": "x"}, usage=usage) for usage in counts]
+    with OpenAIServer([streams(*pieces, chunk({}, "stop"), "data: [DONE]\n\n")]) as server:
+        reply = ask(opened(server.url), way)
+        assert server.requests[0].body["stream_options"] == {"include_usage": True}
+    assert reply.usage_metadata is not None
+    assert (reply.usage_metadata["input_tokens"], reply.usage_metadata["output_tokens"]) == (100, 3)
+
+
+def test_chat_completions_are_used_for_every_model_name(way: str) -> None:
+    for name in ("gpt-5-codex", "gpt-6", "gpt-5-pro"):
+        with OpenAIServer([says("ok")]) as server:
+            assert ask(opened(server.url, model=name), way).content == "ok"
+
+
+def test_a_cancelled_call_is_not_tried_again(way: str) -> None:
+    async def cancelled(url: str) -> None:
+        task = asyncio.create_task(acall_model(opened(url), ASK, retries=QUICK))
+        await asyncio.sleep(0.2)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    with OpenAIServer([says("late").but(delay=30)], repeat=True) as server:
+        asyncio.run(cancelled(server.url))
+        assert len(server.requests) <= 1
+
+
+def test_many_calls_cut_in_a_stream_are_kept_as_written(way: str) -> None:
+    entries = [wire_call("bash", f'{{"command": "{n}', f"c{n}") for n in range(3)]
+    with OpenAIServer([raw_calls(*entries)]) as server:
+        reply = ask(opened(server.url), way)
+    raw = reply.additional_kwargs["headway_raw_calls"]
+    assert [call["args"] for call in raw] == [f'{{"command": "{n}' for n in range(3)]
