@@ -9,10 +9,6 @@ from contextvars import copy_context
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from headway_tools.env import ToolEnv
-from headway_tools.errors import HeadwayError, ToolFailure
-from headway_tools.kinds import Declaration
-from headway_tools.results import observation
 from langchain_core.messages import ToolMessage, convert_to_messages
 from langgraph.errors import GraphBubbleUp
 from langgraph.prebuilt.tool_node import ToolCallRequest, ToolInvocationError
@@ -21,6 +17,10 @@ from langgraph.types import Command
 from headway.limits import Limits
 from headway.spending import seconds_left
 from headway.state import Run
+from headway_tools.env import ToolEnv
+from headway_tools.errors import HeadwayError, ToolFailure
+from headway_tools.kinds import Declaration
+from headway_tools.results import observation
 
 MOST_OF_AN_ERROR: Final = 2000
 """Characters of a tool's exception that the model is shown."""
@@ -253,7 +253,7 @@ def _caught(error: BaseException) -> dict[str, object]:
 
 
 def as_failure(error: BaseException) -> ToolFailure:
-    """What the model is told about an exception: its own code, bad arguments, or its first lines."""
+    """What the model is told about an exception: its own code or its first lines."""
     if isinstance(error, ToolFailure):
         return error
     text = str(error)[:MOST_OF_AN_ERROR]

@@ -5,16 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from headway_tools.ask_user import ask_user_tool
-from headway_tools.bash import bash_tool
-from headway_tools.edit import edit_tool
-from headway_tools.errors import HeadwayError
-from headway_tools.home import default_home
-from headway_tools.read_file import read_file_tool
-from headway_tools.read_output import read_output_tool
-from headway_tools.sandbox import SandboxKind
-from headway_tools.think import think_tool
-from headway_tools.workspace import check_workspace
 from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import BaseTool
 from langchain_core.tools import tool as make_tool
@@ -29,10 +19,21 @@ from headway.agent import assemble
 from headway.context import Ask, Context, Settings
 from headway.environment import Environments
 from headway.limits import Limits
+from headway.models.retry import RetryPolicy
 from headway.parts import Parts
 from headway.progress import ProgressSettings
 from headway.state import InputState, OutputState, State
 from headway.truncation import Truncation
+from headway_tools.ask_user import ask_user_tool
+from headway_tools.bash import bash_tool
+from headway_tools.edit import edit_tool
+from headway_tools.errors import HeadwayError
+from headway_tools.home import default_home
+from headway_tools.read_file import read_file_tool
+from headway_tools.read_output import read_output_tool
+from headway_tools.sandbox import SandboxKind
+from headway_tools.think import think_tool
+from headway_tools.workspace import check_workspace
 
 DURABILITY = "__pregel_durability"
 """LangGraph's private key of the default durability (a test holds it). Without a checkpointer the
@@ -71,6 +72,7 @@ class Options(TypedDict, total=False):
     progress: ProgressSettings
     truncation: Truncation
     window: int | None
+    retries: RetryPolicy
     home: Path | str | None
     memory: bool
 

@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from headway_tools.errors import HeadwayError
-from headway_tools.sandbox import SandboxKind
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from headway.limits import Limits
+from headway.models.retry import RetryPolicy
 from headway.progress import ProgressSettings
 from headway.truncation import Truncation, TruncationLimits
+from headway_tools.errors import HeadwayError
+from headway_tools.sandbox import SandboxKind
 
 Ask = Literal["never", "edits", "all"]
 """Which calls a person is asked about: none beyond the rules, edits and commands, every call."""
@@ -92,6 +93,7 @@ class Settings:
     """For all tools, by tool, or a function of the tool; None is off."""
     window: int | None = None
     """Tokens of the model's context; None: from the model's profile, else a default."""
+    retries: RetryPolicy = RetryPolicy()
     home: Path | None = None
     memory: bool = False
     """Keep journal and snapshots in memory only: no file outside the workspace."""

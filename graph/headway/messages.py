@@ -1,4 +1,4 @@
-"""The reducer of the messages channel: append; an id already there replaces; RemoveMessage removes."""
+"""The reducer of the messages channel: append, replace by id, remove by RemoveMessage."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -5,7 +5,6 @@ from fnmatch import fnmatch
 from pathlib import PurePosixPath
 from typing import Final, cast
 
-from headway_tools.env import ToolEnv
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from headway.limits import Limits
@@ -14,6 +13,7 @@ from headway.outcome import CheckReport, CommandRun, FileChange, Outcome, Usage
 from headway.state import Run, State, Stop
 from headway.status import Status
 from headway.steps import result_of, trace
+from headway_tools.env import ToolEnv
 
 RUN_BY_THEMSELVES: Final = (
     "conftest.py", "sitecustomize.py", "usercustomize.py", "*.pth", ".envrc", "package.json",
@@ -98,9 +98,8 @@ def last_text(messages: Sequence[BaseMessage]) -> str:
     for message in reversed(messages):
         if is_human(message):
             return ""
-        if isinstance(message, AIMessage) and not meta(message).get("partial"):
-            if str(message.text).strip():
-                return str(message.text).strip()
+        if isinstance(message, AIMessage) and not meta(message).get("partial") and message.text:
+            return str(message.text).strip()
     return ""
 
 

@@ -5,13 +5,14 @@ import json
 from pathlib import Path
 
 import pytest
-from headway import Limits, Outcome, arun_agent, run_agent, stream_agent
-from headway.run import Control, astream_agent
-from headway.status import exit_code
-from headway_tools.errors import HeadwayError
 from langchain_core.messages import AIMessage
 from pydantic import BaseModel
 
+from headway import Limits, Outcome, arun_agent, run_agent, stream_agent
+from headway.models.retry import RetryPolicy
+from headway.run import Control, astream_agent
+from headway.status import exit_code
+from headway_tools.errors import HeadwayError
 from policies import bash, call, each_time, replies
 
 EDIT = call("edit", "e1", path="a.txt", old_text="world", new_text="there")
@@ -67,7 +68,11 @@ def test_a_forced_last_answer_is_a_partial_result_not_a_success(workspace: Path)
 def test_a_forced_last_answer_that_the_check_proves_is_completed(workspace: Path) -> None:
     model = replies(EDIT, "done")
     result = run_agent(
-        "edit", model=model, workspace=workspace, limits=Limits(model_calls=2), check="grep there a.txt"
+        "edit",
+        model=model,
+        workspace=workspace,
+        limits=Limits(model_calls=2),
+        check="grep there a.txt",
     )
     assert (result.status, result.verified) == ("completed", True)
 
@@ -101,7 +106,9 @@ def test_tokens_are_checked_before_a_call_is_sent(workspace: Path) -> None:
 
 
 def test_the_same_call_with_the_same_result_ends_with_no_progress(workspace: Path) -> None:
-    result = run_agent("x", model=each_time(lambda n: bash("cat nope", f"c{n}")), workspace=workspace)
+    result = run_agent(
+        "x", model=each_time(lambda n: bash("cat nope", f"c{n}")), workspace=workspace
+    )
     assert result.status == "no_progress"
     assert result.usage.model_calls <= 6
     assert result.evidence
@@ -167,9 +174,10 @@ def test_without_progress_of_the_endpoint_the_run_ends_with_model_error() -> Non
 
     model = replies("x")
     model.policy = policy
-    result = run_agent("x", model=model)
+    result = run_agent("x", model=model, retries=RetryPolicy(attempts=2, first_wait=0.01))
     assert result.status == "model_error"
     assert result.evidence
+    assert result.evidence["attempts"] == 2
 
 
 def test_a_thread_goes_on_with_a_raised_limit(workspace: Path) -> None:
@@ -185,7 +193,9 @@ def test_a_thread_goes_on_with_a_raised_limit(workspace: Path) -> None:
 
 def test_a_new_message_starts_a_new_count(workspace: Path) -> None:
     first = run_agent("a", model=replies("one"), workspace=workspace)
-    second = run_agent("b", model=replies("one", "two"), workspace=workspace, thread_id=first.thread)
+    second = run_agent(
+        "b", model=replies("one", "two"), workspace=workspace, thread_id=first.thread
+    )
     assert (second.answer, second.usage.model_calls, len(second.steps)) == ("two", 1, 1)
 
 
@@ -194,7 +204,9 @@ def test_a_change_from_outside_is_told_to_the_model(workspace: Path) -> None:
     (workspace / "a.txt").write_text("mine\n")
     seen: list[str] = []
     model = replies("x")
-    model.policy = lambda messages, tools: (seen.append(str(messages[-1].text)), AIMessage("two"))[1]
+    model.policy = lambda messages, tools: (seen.append(str(messages[-1].text)), AIMessage("two"))[
+        1
+    ]
     run_agent("b", model=model, workspace=workspace, thread_id=first.thread)
     assert "a.txt" in seen[0]
 
@@ -212,14 +224,17 @@ def test_a_question_waits_and_its_answer_is_the_observation(workspace: Path) -> 
     assert json.loads(second.steps[0].observation or "")["answer"] == "number 2"
 
 
+ECHO_2 = {"name": "bash", "args": {"command": "echo 2 >> log"}}
+
+
 @pytest.mark.parametrize(
     ("decision", "log", "error"),
     [
         ({"type": "approve"}, "1\n", None),
         ({"type": "reject", "message": "not now"}, "", "rejected"),
-        ({"type": "edit", "edited_action": {"name": "bash", "args": {"command": "echo 2 >> log"}}}, "2\n", None),
+        ({"type": "edit", "edited_action": ECHO_2}, "2\n", None),
     ],
-)  # fmt: skip
+)
 def test_decisions_run_exactly_what_was_approved(
     workspace: Path, decision: dict, log: str, error: str | None
 ) -> None:
@@ -251,7 +266,9 @@ def test_a_wrong_number_of_decisions_asks_again(workspace: Path) -> None:
 def test_a_message_drops_what_waits_for_approval(workspace: Path) -> None:
     model = replies(bash("echo 1 >> log"), "fine, not")
     first = run_agent("x", model=model, workspace=workspace, ask="edits")
-    second = run_agent("never mind", model=model, workspace=workspace, ask="edits", thread_id=first.thread)
+    second = run_agent(
+        "never mind", model=model, workspace=workspace, ask="edits", thread_id=first.thread
+    )
     assert second.status == "completed"
     assert not (workspace / "log").exists()
 

@@ -14,6 +14,7 @@ from langgraph.runtime import Runtime
 
 from headway.approvals import must_ask
 from headway.context import Context, effective_ask
+from headway.costs import add_reply
 from headway.limits import Limits
 from headway.models import ModelFailure, acall_model, call_model
 from headway.notes import meta
@@ -22,7 +23,6 @@ from headway.reply import settle
 from headway.request import Request, build
 from headway.spending import reached, seconds_left
 from headway.state import Run, State, Stop
-from headway.costs import add_reply
 from headway.window import estimate_tokens
 
 HANDOFF: Final = "__handoff_destination"
@@ -52,6 +52,7 @@ class Plan:
         return {
             "tools": self.request.tools,
             "timeout": seconds_left(self.run, self.limits, self.limits.model_timeout),
+            "retries": self.parts.settings.retries,
             "notify": self.notify,
         }
 

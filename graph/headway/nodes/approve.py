@@ -1,4 +1,4 @@
-"""approve: a person decides about calls before any side effect. The only interrupt outside finish."""
+"""approve: a person decides about calls, before any side effect."""
 
 from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime

@@ -3,8 +3,6 @@
 import uuid
 from collections.abc import Sequence
 
-from headway_tools.env import ToolEnv
-from headway_tools.errors import HeadwayError
 from langchain_core.messages import AnyMessage, BaseMessage
 from langgraph.runtime import Runtime
 
@@ -13,6 +11,8 @@ from headway.history import closed, open_calls, place
 from headway.notes import from_headway, is_human, is_own
 from headway.parts import Parts, Update
 from headway.state import MIN_REMAINING, SCHEMA_VERSION, Run, State
+from headway_tools.env import ToolEnv
+from headway_tools.errors import HeadwayError
 
 MOST_NAMED = 20
 """Changed paths that the note about outside changes names."""

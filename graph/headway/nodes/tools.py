@@ -9,9 +9,6 @@ from contextvars import ContextVar
 from itertools import groupby
 from typing import Any, Final, cast
 
-from headway_tools.env import use_env
-from headway_tools.errors import FailureCode, HeadwayError, ToolFailure
-from headway_tools.results import observation
 from langchain_core.messages import ToolCall, ToolMessage, convert_to_messages
 from langchain_core.runnables import RunnableConfig
 from langgraph.prebuilt import ToolNode
@@ -27,6 +24,9 @@ from headway.notes import meta
 from headway.parts import Parts, Update
 from headway.spending import tool_calls_left
 from headway.state import Observation, Run, State
+from headway_tools.env import use_env
+from headway_tools.errors import FailureCode, HeadwayError, ToolFailure
+from headway_tools.results import observation
 
 RUN: Final = ("approve", "edit")
 

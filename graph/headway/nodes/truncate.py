@@ -2,8 +2,6 @@
 
 from typing import Any
 
-from headway_tools.errors import ToolFailure
-from headway_tools.results import observation
 from langchain_core.messages import BaseMessage, ToolMessage, messages_from_dict
 from langgraph.runtime import Runtime
 
@@ -14,6 +12,8 @@ from headway.observe import texts
 from headway.parts import Parts, Update
 from headway.spending import left
 from headway.state import Observation, State
+from headway_tools.errors import ToolFailure
+from headway_tools.results import observation
 
 
 def truncate(state: State, runtime: Runtime[Context], *, parts: Parts) -> Update:

@@ -26,7 +26,7 @@ FLAT_ROUNDS: Final = 2
 
 SAID: Final = {
     "empty": "Your reply was empty. Call a tool, or give the final answer.",
-    "cut": "Your reply was cut at the length limit. Give it again, shorter, or go on where it ends.",
+    "cut": "Your reply was cut at the length limit. Give it again, shorter, or go on from its end.",
     "printed_call": "You wrote a tool call as text, so nothing ran. Make the call as a real tool "
     "call, or give the final answer.",
     "promise": "You said what you will do next but called no tool. Do it now with a tool call, or "
