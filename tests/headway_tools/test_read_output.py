@@ -62,7 +62,7 @@ def test_pages_of_lines_join_to_the_whole(journal: MemoryJournal) -> None:
     first = read(id=output)
     assert first["content"].count("\n") == PAGE_LINES
     assert first["next"] == {"start": PAGE_LINES + 1}
-    assert (first["total_lines"], first["total_characters"]) == (1_000, len(whole))
+    assert (first["total_lines"], first["total_characters"]) == (999, len(whole))
     assert read_all(id=output) == whole
 
 
@@ -151,7 +151,8 @@ def test_matches_in_a_giant_line_are_bounded(journal: MemoryJournal) -> None:
     ("args", "code"),
     [
         ({"start": 4}, "past_end"),
-        ({"offset": 5}, "past_end"),
+        ({"start": 5}, "past_end"),
+        ({"offset": 6}, "past_end"),
         ({"offset": -1}, "past_end"),
         ({"text": ""}, "invalid_arguments"),
         ({"id": "o-ffffffff"}, "unknown_output"),
@@ -161,7 +162,7 @@ def test_matches_in_a_giant_line_are_bounded(journal: MemoryJournal) -> None:
 def test_wrong_places_say_what_is_there(
     journal: MemoryJournal, args: dict[str, Any], code: str
 ) -> None:
-    output = keep(journal, "a\nb\nc")
+    output = keep(journal, "a\nb\nc\n")
     with pytest.raises(ToolFailure) as failure:
         TOOL.invoke({"id": output} | args)
     assert failure.value.code == code

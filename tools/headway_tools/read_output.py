@@ -16,6 +16,7 @@ from headway_tools.env import current_env
 from headway_tools.errors import ToolFailure
 from headway_tools.kinds import declare
 from headway_tools.results import observation
+from headway_tools.values import line_count
 
 READ_OUTPUT: Final = "read_output"
 
@@ -127,7 +128,7 @@ def _page(
         "content": whole[first:end],
         "line": whole.count("\n", 0, first) + 1,
         "offset": first,
-        "total_lines": whole.count("\n") + 1,
+        "total_lines": line_count(whole),
         "total_characters": len(whole),
     }
     if end < len(whole):
@@ -144,16 +145,15 @@ def _offset(whole: str, start: int | None, offset: int | None) -> int:
     place = 0
     for _ in range((start or 1) - 1):
         place = whole.find("\n", place) + 1
-        if place == 0:
+        if place in (0, len(whole)):
             raise _past_end(f"line {start}", whole)
     return place
 
 
 def _past_end(place: str, whole: str) -> ToolFailure:
-    total = whole.count("\n") + 1
     return ToolFailure(
         "past_end",
-        f"there is no {place}: the output has {total} lines, {len(whole)} characters",
+        f"there is no {place}: the output has {line_count(whole)} lines, {len(whole)} characters",
         "choose a place before the end",
     )
 
@@ -219,7 +219,7 @@ def _search(whole: str, text: str, start: int | None, offset: int | None) -> dic
         "text": text if len(text) <= _AROUND else text[:_AROUND] + "…",
         "lines_with_it": [match.shown() for match in found],
         "occurrences": total,
-        "total_lines": whole.count("\n") + 1,
+        "total_lines": line_count(whole),
     }
     if rest is not None:
         result["next"] = {"offset": rest}

@@ -46,6 +46,11 @@ def _join(match: re.Match[str]) -> str:
     return match[0].encode("utf-16", "surrogatepass").decode("utf-16")
 
 
+def line_count(text: str) -> int:
+    """Lines of `text`; a line end at its end begins no further one."""
+    return text.count("\n") + (text[-1:] not in ("", "\n"))
+
+
 def plain(value: object) -> Any:
     """`value` as str, int, float, bool, None, lists and dicts with string keys.
 

@@ -6,6 +6,9 @@ from typing import Final
 MOST_STEPS: Final = 128
 """A cluster longer than this (stacked marks without end) is cut all the same."""
 
+MOST_FLAGS: Final = 100_000
+"""Regional indicators in a row that are counted; two make a flag."""
+
 _JOINER = "\u200d"
 
 
@@ -53,8 +56,8 @@ def _regional(char: str) -> bool:
 
 
 def _flags_before(text: str, place: int) -> int:
-    """Regional indicators in a row before `place`; two make a flag."""
+    """Regional indicators in a row before `place`."""
     first = place
-    while first > max(place - MOST_STEPS, 0) and _regional(text[first - 1]):
+    while first > max(place - MOST_FLAGS, 0) and _regional(text[first - 1]):
         first -= 1
     return place - first

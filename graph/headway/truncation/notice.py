@@ -45,14 +45,18 @@ class Gap:
 
 def gap_line(gap: Gap, source: Source) -> str:
     """One line in place of the gap."""
-    count = max(gap.last - gap.first + 1, 0)
-    where = (
-        f"{count} lines ({gap.first}–{gap.last} of {gap.total_lines}), {gap.characters} characters"
-        if gap.offset is None and count > 1
-        else f"{gap.characters} characters of line {gap.first} to {gap.last} of {gap.total_lines}"
-    )
     unseen = f"; {gap.unseen} of them not searched for failures" if gap.unseen else ""
-    return f"{MARK}{where} left out{unseen}; {source.how(gap.place)} …]"
+    return f"{MARK}{_extent(gap)} left out{unseen}; {source.how(gap.place)} …]"
+
+
+def _extent(gap: Gap) -> str:
+    if gap.offset is None:
+        lines = f"{gap.last - gap.first + 1} lines ({gap.first}–{gap.last} of {gap.total_lines})"
+        return f"{lines}, {gap.characters} characters"
+    if gap.first >= gap.last:
+        return f"{gap.characters} characters of line {gap.first} (of {gap.total_lines})"
+    lines = f"from line {gap.first} to line {gap.last} (of {gap.total_lines})"
+    return f"{gap.characters} characters {lines}"
 
 
 def signals_line(shown: int, found: int) -> str:

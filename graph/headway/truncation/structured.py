@@ -78,10 +78,14 @@ def _fits(content: str, value: Any, room: Room) -> bool:
 
 def shorten_ends(content: str, room: Room, source: Source) -> str:
     """Too large to parse: the two ends of the JSON text as fields of an object."""
-    half = (room.characters - _NOTICE) // 5
-    notice = f"{len(content)} characters of JSON, too many to parse; {source.how('offset=0')}"
-    ends = {"head": content[:half], "tail": content[-half:]}
-    return observation({**plain(ends), "truncated": True, "notice": notice})
+    half = (room.characters - _NOTICE) // 3
+    notice = f"the ends of {len(content)} characters of JSON; {source.how('offset=0')}"
+    while True:
+        ends = {"head": content[:half], "tail": content[len(content) - half :]}
+        result = observation({**plain(ends), "truncated": True, "notice": notice})
+        if len(result) <= room.characters:
+            return result
+        half //= 2
 
 
 def _cut(value: dict[str, Any], room: Room, source: Source, terminal: bool) -> str:
@@ -160,12 +164,12 @@ def _share(costs: list[int], room: int) -> float:
 def _within(source: Source, path: Path) -> Source:
     """The source of one field, as far as `read_output` can name it."""
     name = _name(path)
-    plainly = len(name) <= 60 and all(isinstance(p, str) and "." not in p for p in path)
+    plainly = name == ".".join(p for p in path if isinstance(p, str) and "." not in p)
     return source._replace(field=name if plainly else None, readable=source.readable and plainly)
 
 
 def _name(path: Path) -> str:
-    name = ".".join(map(str, path))
+    name = terminal_text(".".join(map(str, path)))
     return name if len(name) <= 60 else name[:57] + "…"
 
 

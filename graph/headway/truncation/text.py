@@ -21,7 +21,7 @@ from headway.truncation.notice import (
     signals_line,
 )
 from headway.truncation.signals import excerpt, signal_lines
-from headway_tools.values import clean_text
+from headway_tools.values import clean_text, line_count
 
 SCANNED: Final = 4_000_000
 """Characters at each end that are cleaned and searched."""
@@ -79,10 +79,11 @@ def shorten_text(text: str, room: Room, source: Source, *, terminal: bool = True
     cut = cut_back(text, text.rfind("\n", SCANNED // 2, SCANNED) + 1 or SCANNED)
     last = len(text) - SCANNED
     resume = cut_forward(text, text.find("\n", last, last + SCANNED // 2) + 1 or last)
-    lines = text.count("\n") + 1
+    lines = line_count(text)
     tail_raw = text[resume:]
+    tail_first = text.count("\n", 0, resume) + 1
     head = _part(text[:cut], clean(text[:cut]), 1, 0)
-    tail = _part(tail_raw, clean(tail_raw), lines - tail_raw.count("\n"), resume)
+    tail = _part(tail_raw, clean(tail_raw), tail_first, resume)
     return _joined(head, tail, lines, len(text), room, source)
 
 
@@ -99,7 +100,7 @@ def _whole(text: str, shown: str, room: Room, source: Source) -> str:
     folded = _all_within(part.shown, room)
     if folded is not None:
         return folded
-    return _joined(part, part, len(part.raw), len(text), room, source)
+    return _joined(part, part, line_count(text), len(text), room, source)
 
 
 def clip(text: str, room: Room) -> str:
@@ -185,7 +186,8 @@ def _gap(head: Part, tail: Part, above: Edge, below: Edge, lines: int, size: int
     if above.piece:
         exact = head.raw[above.lines] is head.shown[above.lines]
         offset = begin = begin + (above.piece if exact else 0)
-    end = size - _length(tail.raw[len(tail.raw) - below.lines :]) - below.piece
+    shown = below.piece + _length(tail.raw[len(tail.raw) - below.lines :])
+    end = min(size, size - shown + (not below.piece))
     last = tail.first + len(tail.shown) - below.lines - 1
     unseen = 0 if head is tail else tail.start - head.start - _length(head.raw) + 1
     return Gap(head.first + above.lines, last, lines, max(end - begin, 0), offset, unseen)

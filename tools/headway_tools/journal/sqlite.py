@@ -17,7 +17,7 @@ from typing import Any, Final, Literal, cast
 
 from headway_tools.errors import HeadwayError, ToolFailure
 from headway_tools.journal.contract import CallStatus, Content, Entry, Ref
-from headway_tools.values import plain
+from headway_tools.values import line_count, plain
 
 MAX_ENTRIES: Final = 2_000
 """Contents kept per thread."""
@@ -102,7 +102,7 @@ class SqliteJournal:
                 output=self._name_for(sha),
                 kind=kind,
                 size=len(text),
-                lines=text.count("\n") + 1,
+                lines=line_count(text),
                 sha=sha[:16],
             )
             _add_optional(ref, before=before, after=after, may_have_run=may_have_run)
