@@ -1,7 +1,14 @@
 """Where commands run: isolated by bubblewrap, or, explicitly, not at all."""
 
+from headway_tools.sandbox.capabilities import Capability, capabilities
 from headway_tools.sandbox.locate import Bubblewrap
-from headway_tools.sandbox.opening import Probe, open_sandbox, probe, require_isolation
+from headway_tools.sandbox.opening import (
+    Probe,
+    open_sandbox,
+    probe,
+    require_isolation,
+    visible_folders,
+)
 from headway_tools.sandbox.policy import (
     DEFAULT_HIDE,
     Cancel,
@@ -18,6 +25,7 @@ __all__ = [
     "DEFAULT_HIDE",
     "Bubblewrap",
     "Cancel",
+    "Capability",
     "CommandResult",
     "Probe",
     "ProtectedFiles",
@@ -25,8 +33,10 @@ __all__ = [
     "SandboxKind",
     "SandboxLimits",
     "SandboxPolicy",
+    "capabilities",
     "open_sandbox",
     "probe",
     "require_isolation",
     "run_in_thread",
+    "visible_folders",
 ]

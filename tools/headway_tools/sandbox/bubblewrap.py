@@ -19,6 +19,7 @@ from headway_tools.sandbox.arguments import (
     passwd_text,
 )
 from headway_tools.sandbox.causes import explain
+from headway_tools.sandbox.cgroups import ControlGroup
 from headway_tools.sandbox.execution import Execution, check_command
 from headway_tools.sandbox.guard import guard_group
 from headway_tools.sandbox.identity import SwitchingIdentity
@@ -67,8 +68,9 @@ class BubblewrapSandbox:
 
     def _run(self, command: str, timeout: float, cancel: Cancel | None) -> CommandResult:
         execution = Execution(self.policy.limits)
-        with Descriptors() as fds:
-            namespace = _Namespace(fds)
+        group = ControlGroup(self.policy.limits)
+        with contextlib.closing(group), Descriptors() as fds:
+            namespace = _Namespace(fds, group)
             status, report_to = fds.pipe()
             arguments, named = self._arguments(fds, report_to)
             options = [str(self._bwrap.path), "--args", str(arguments), *namespace.argv, "--"]
@@ -133,8 +135,9 @@ class BubblewrapSandbox:
 class _Namespace:
     """What bwrap tells about the namespace that it made, and its end."""
 
-    def __init__(self, fds: Descriptors) -> None:
+    def __init__(self, fds: Descriptors, group: ControlGroup) -> None:
         self._fds = fds
+        self._group = group
         self.status_fd, status_to = fds.pipe()
         block, self._release_to = fds.pipe()
         self.pass_fds = (status_to, block)
@@ -152,6 +155,7 @@ class _Namespace:
             self.exit_code = told.get("exit-code", self.exit_code)
             if "child-pid" in told and self._init is None:
                 self._init = self._fds.own(os.pidfd_open(told["child-pid"]))
+                self._group.add(told["child-pid"])
                 if not self._ending:
                     os.write(self._release_to, b"x")
 

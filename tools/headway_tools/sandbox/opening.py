@@ -46,6 +46,11 @@ def open_sandbox(policy: SandboxPolicy, kind: SandboxKind = "bubblewrap") -> San
     return _confined(policy, bwrap, os.environ)
 
 
+def visible_folders(policy: SandboxPolicy) -> tuple[Path, ...]:
+    """Host folders that commands see read-only besides the system's: toolchains and `read_only`."""
+    return (*_toolchains(policy, os.environ).folders, *policy.read_only)
+
+
 def require_isolation() -> None:
     """`SandboxError` with the one line that mends it, where commands cannot be isolated."""
     if not probe().ok:

@@ -49,7 +49,7 @@ def find_toolchains(
     inside = [entry for entry in entries if _below(entry, (workspace, shown_as))]
     outside = [entry for entry in entries if entry not in inside and entry != own]
     later = [own] if own in entries and own not in inside else []
-    foreign = [entry for entry in (*outside, *later) if not is_system(entry) and entry.is_dir()]
+    foreign = [entry for entry in (*outside, *later) if not is_system(entry) and _reachable(entry)]
 
     wanted = [*_named_folders(environ), *_interpreters(workspace)]
     for entry in foreign:
@@ -57,7 +57,7 @@ def find_toolchains(
     folders = _outermost(
         folder
         for folder in _with_base_interpreters(wanted)
-        if not is_system(folder) and forbidden.allows(folder) and folder.exists()
+        if not is_system(folder) and forbidden.allows(folder) and _reachable(folder)
         if not _below(folder, (workspace,))
     )
     shown = [entry for entry in entries if entry in inside or is_system(entry)]
@@ -78,8 +78,13 @@ def prefix_of(folder: Path) -> Path:
     parent = folder.parent
     if folder.name == "shims":
         return parent
-    is_installation = folder.name in ("bin", "sbin") and (parent / "lib").is_dir()
+    is_installation = folder.name in ("bin", "sbin") and _reachable(parent / "lib")
     return parent if is_installation and parent.name not in _HOLDS_MORE else folder
+
+
+def _reachable(path: Path) -> bool:
+    """It exists and may be read. `Path.exists` raises where a folder above may not be entered."""
+    return os.access(path, os.R_OK)
 
 
 def _below(path: Path, tops: Iterable[Path]) -> bool:
@@ -97,12 +102,12 @@ def _outermost(folders: Iterable[Path]) -> list[Path]:
 def _named_folders(environ: Mapping[str, str]) -> Iterator[Path]:
     """The running interpreter, package stores, and what variables and well-known homes name."""
     yield Path(os.path.realpath(sys.base_prefix))
-    yield from (store for store in _STORES if store.is_dir())
+    yield from (store for store in _STORES if _reachable(store))
     for name in ("JAVA_HOME", "JDK_HOME", "GOROOT"):
         if environ.get(name, "").startswith("/"):
             yield Path(environ[name])
     rustup = Path(environ.get("RUSTUP_HOME") or Path.home() / ".rustup")
-    if (rustup / "toolchains").is_dir():
+    if _reachable(rustup / "toolchains"):
         yield from (rustup / "toolchains", rustup / "settings.toml")
 
 
@@ -157,7 +162,7 @@ def _chain(link: Path) -> Iterator[Path]:
 def _steps(link: Path) -> Iterator[Path]:
     """Each path that a chain of links goes through, without `link` itself."""
     for _ in range(8):
-        if not link.is_symlink():
+        if not (_reachable(link.parent) and link.is_symlink()):
             return
         link = Path(os.path.normpath(link.parent / link.readlink()))
         yield link
@@ -167,9 +172,9 @@ def _variables(environ: Mapping[str, str], folders: Iterable[Path]) -> dict[str,
     """Where toolchains that look below HOME find themselves, though HOME is another one."""
     found = {}
     for folder in folders:
-        if folder.name == "toolchains" and (folder.parent / "settings.toml").exists():
+        if folder.name == "toolchains" and _reachable(folder.parent / "settings.toml"):
             found["RUSTUP_HOME"] = str(folder.parent)
-        if (folder / "libexec" / "pyenv").exists():
+        if _reachable(folder / "libexec" / "pyenv"):
             found["PYENV_ROOT"] = str(folder)
     active = environ.get("VIRTUAL_ENV")
     if active and active != sys.prefix and _below(Path(active), folders):

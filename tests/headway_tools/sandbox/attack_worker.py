@@ -1,0 +1,241 @@
+"""Runs attacks as root or as an ordinary user and prints what succeeded, as JSON.
+
+`attack_worker.py IDENTITY FOLDER FIRST LAST`. A process of its own, since it gives up its user.
+"""
+
+import contextlib
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from attack_world import PROTECT, Services, World, build_template, build_world, serve, services
+from attacks import ATTACKS, ESCAPED, TOKEN, Attack
+
+from headway_tools.sandbox import Cancel, SandboxLimits, SandboxPolicy, open_sandbox
+
+USER = 61234
+"""Nobody's id."""
+
+MIB = 1024 * 1024
+LIMITS = SandboxLimits(
+    memory_bytes=500 * MIB, processes=100, file_bytes=20 * MIB, open_files=256, shm_bytes=MIB
+)
+
+
+def become(identity: str) -> None:
+    """Give up root for good; needs everything imported before."""
+    if identity == "user" and os.geteuid() == 0:
+        os.setgroups([])
+        os.setresgid(USER, USER, USER)
+        os.setresuid(USER, USER, USER)
+
+
+class Trial:
+    """One command list in a fresh world, with or without the sandbox."""
+
+    def __init__(self, attack: Attack, world: World, offered: Services) -> None:
+        self.attack = attack
+        self.world = world
+        self.alive = f"{1000 + os.getpid()}.{id(self) % 1_000_000:06d}"
+        self._offered = offered
+        self.output = ""
+
+    def succeeded(self, run: Callable[[str], str]) -> bool:
+        """Whether the attack reached its goal when its commands went through `run`."""
+        with self._victim() as victim, self._socket():
+            around, protected = self.world.around(), self.world.protected()
+            for command in self.attack.commands:
+                self.output += run(self._filled(command, victim.pid))
+            match self.attack.goal:
+                case "leak":
+                    return TOKEN in self.output or ESCAPED in self.output
+                case "outside":
+                    return self.world.around() != around
+                case "protected":
+                    return self.world.protected() != protected
+                case "setuid":
+                    return self.world.has_setuid()
+                case "victim":
+                    return victim.poll() is not None or _state(victim.pid) != (0, 0, 200)
+                case "survive":
+                    return bool(self._survivors())
+
+    def kill_survivors(self) -> None:
+        for pid in self._survivors():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def _survivors(self) -> list[int]:
+        return [pid for pid, line in _command_lines() if self.alive in line]
+
+    def _filled(self, command: str, victim: int) -> str:
+        world, offered = self.world, self._offered
+        return command.format(
+            top=world.top,
+            home=world.home,
+            outside=world.outside,
+            data=world.data,
+            victim=victim,
+            alive=self.alive,
+            tcp=offered.tcp,
+            udp=offered.udp,
+            shm=offered.shm,
+            number=offered.number,
+            host=socket.gethostname(),
+        )
+
+    @contextlib.contextmanager
+    def _victim(self) -> Iterator["subprocess.Popen[bytes]"]:
+        """Another process of this user, with the token in all that it has."""
+        victim = subprocess.Popen(
+            ["bash", "-c", f"sleep 60; : {TOKEN}"],
+            cwd=self.world.outside,
+            env={"PATH": "/usr/bin:/bin", "API_KEY": TOKEN},
+            stdin=(self.world.outside / "secret").open(),
+            preexec_fn=_settle,
+            start_new_session=True,
+        )
+        try:
+            yield victim
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(victim.pid, signal.SIGKILL)
+            victim.wait()
+
+    @contextlib.contextmanager
+    def _socket(self) -> Iterator[None]:
+        with contextlib.ExitStack() as stack:
+            server = socket.socket(socket.AF_UNIX)
+            here = os.open(self.world.outside, os.O_PATH)
+            stack.callback(os.close, here)
+            server.bind(f"/proc/self/fd/{here}/socket")
+            server.listen()
+            serve(stack, server)
+            yield
+
+
+def _settle() -> None:
+    Path("/proc/self/oom_score_adj").write_text("200")
+
+
+def _state(pid: int) -> tuple[int, int, int]:
+    """What a victim's limits, priority and score are changed from: (0, 0, 200) if unchanged."""
+    import resource
+
+    limited = resource.prlimit(pid, resource.RLIMIT_NOFILE)[0] == 7
+    score = int(Path(f"/proc/{pid}/oom_score_adj").read_text())
+    return (int(limited), os.getpriority(os.PRIO_PROCESS, pid), score)
+
+
+def _command_lines() -> Iterator[tuple[int, str]]:
+    """Living processes; a zombie has an empty line."""
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            yield int(path.parent.name), path.read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+
+
+def on_the_host(trial: Trial) -> Callable[[str], str]:
+    """Plain bash, as an agent without a sandbox would run it."""
+
+    def run(command: str) -> str:
+        ended = trial.attack.ended is not None
+        environment = os.environ | {"HOME": str(trial.world.home)}
+        with tempfile.TemporaryFile() as output:
+            process = subprocess.Popen(
+                ["bash", "-c", command],
+                cwd=trial.world.workspace,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                close_fds=False,
+            )
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(0.3 if ended else 20)
+            process.kill()
+            process.wait()
+            output.seek(0)
+            return output.read().decode("utf-8", "replace")
+
+    return run
+
+
+def in_the_sandbox(trial: Trial) -> Callable[[str], str]:
+    """Through `Sandbox.run`; the token in errors of bash that repeat the command counts, too."""
+    world = trial.world
+    policy = SandboxPolicy(
+        world.workspace, world.workspace, world.private, protect=PROTECT, limits=LIMITS
+    )
+    os.environ["HOME"] = str(world.home)
+    sandbox = open_sandbox(policy)
+
+    def run(command: str) -> str:
+        nonlocal sandbox
+        if trial.attack.reopen:
+            sandbox = open_sandbox(policy)
+        cancel = Cancel()
+        if trial.attack.ended == "cancel":
+            threading.Timer(0.3, cancel.trigger).start()
+        timeout = 0.4 if trial.attack.ended == "timeout" else 30
+        try:
+            result = sandbox.run(command, timeout=timeout, cancel=cancel)
+        finally:
+            if trial.attack.ended != "cancel":
+                cancel.close()
+        weakref.finalize(trial, cancel.close)
+        return result.stdout + result.stderr
+
+    return run
+
+
+def main(identity: str, folder: Path, first: int, last: int) -> None:
+    become(identity)
+    os.umask(0o022)
+    os.environ["OPENAI_API_KEY"] = TOKEN
+    template = folder / "template"
+    template.mkdir()
+    build_template(template)
+    told = {}
+    leak = os.open(_secret_file(folder), os.O_RDONLY)
+    os.set_inheritable(leak, True)
+    with services() as offered:
+        for at, attack in list(enumerate(ATTACKS))[first:last]:
+            if attack.only in (None, identity):
+                worlds = [build_world(folder / f"{at}-{kind}", template) for kind in ("c", "s")]
+                control, inside = (Trial(attack, world, offered) for world in worlds)
+                os.lseek(leak, 0, os.SEEK_SET)
+                started = time.monotonic()
+                worked = control.succeeded(on_the_host(control))
+                control.kill_survivors()
+                os.lseek(leak, 0, os.SEEK_SET)
+                escaped = inside.succeeded(in_the_sandbox(inside))
+                told[attack.name] = {
+                    "control": worked,
+                    "sandbox": escaped,
+                    "control_output": control.output[-600:],
+                    "sandbox_output": inside.output[-600:],
+                    "seconds": time.monotonic() - started,
+                }
+                print(attack.name, told[attack.name]["seconds"], told[attack.name]["control"], told[attack.name]["sandbox"], file=sys.stderr)
+    print(json.dumps(told))
+
+
+def _secret_file(folder: Path) -> Path:
+    path = folder / "inherited"
+    path.write_text(TOKEN)
+    return path
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]))

@@ -1,0 +1,306 @@
+"""The attacks, as data: commands that would tell a secret, change the host, or stay alive.
+
+`{name}` in a command is a place of the world that `attack_worker` builds for it. Each attack
+has the very same command, run by plain bash on the host, as its control.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Identity = Literal["root", "user"]
+
+TOKEN = "sk-headway-0f1e2d3c4b5a69788796"
+ESCAPED = "ESCAPED"
+"""Printed by a command that did what it must not; written apart, so that errors do not hold it."""
+
+
+@dataclass(frozen=True)
+class Attack:
+    """`goal`: what would be a success.
+
+    - `leak`: the token, or `ESCAPED`, is in the output
+    - `outside`: something in the host's folders around the workspace is changed
+    - `protected`: a protected path is changed after the call
+    - `setuid`: a file with a set-user or set-group bit lies on the host
+    - `victim`: another process of the user is gone or changed
+    - `survive`: a process of the command is alive after the call
+    """
+
+    name: str
+    goal: Literal["leak", "outside", "protected", "setuid", "victim", "survive"]
+    commands: tuple[str, ...]
+    only: Identity | None = None
+    """Where the control has no success as the other one."""
+    ended: Literal["timeout", "cancel"] | None = None
+    reopen: bool = False
+    """A new sandbox for each command: what one leaves must not lead the next one's mounts."""
+
+
+def _leak(name: str, *commands: str, only: Identity | None = None, reopen: bool = False) -> Attack:
+    return Attack(name, "leak", commands, only, reopen=reopen)
+
+
+def _python(code: str) -> str:
+    return f"python3 - <<'END'\n{code}\nEND"
+
+
+_ENVIRONMENT = (
+    _leak("env", "env"),
+    _leak("own environ in proc", "cat /proc/self/environ"),
+    _leak("environ of process 1 and all others", "cat /proc/*/environ"),
+    _leak("arguments of other processes", "cat /proc/*/cmdline | tr '\\0' ' '"),
+    _leak("process list", "ps auxww"),
+    _leak("inherited descriptors", "for f in $(seq 3 80); do cat <&$f; done 2>/dev/null"),
+    _leak("descriptor of another process", "cat /proc/{victim}/fd/0"),
+    _leak("root of another process", "cat /proc/{victim}/root{outside}/secret"),
+    _leak("folder of another process", "cat /proc/{victim}/cwd/secret"),
+    _leak("key of the session keyring", _python(
+        "import ctypes\n"
+        "call = ctypes.CDLL(None, use_errno=True).syscall\n"
+        "number = 250 if __import__('platform').machine() == 'x86_64' else 219\n"
+        "key = call(number, 10, -3, b'user', b'headway-test', 0)\n"
+        "text = ctypes.create_string_buffer(200)\n"
+        "call(number, 11, key, text, 200)\n"
+        "print(text.value.decode())"
+    )),
+    _leak("keys in proc", "grep -q headway-test /proc/keys && echo ESC''APED"),
+)
+_FILES = (
+    _leak("file above the workspace", "cat ../.env"),
+    _leak("absolute path", "cat {outside}/secret"),
+    _leak("private key in the home", "cat {home}/.ssh/id_test"),
+    _leak("git credentials in the home", "cat {home}/.git-credentials"),
+    _leak("global git configuration", "git config --global --list || true; git config --list"),
+    _leak("shell history", "cat {home}/.bash_history"),
+    _leak("neighbour project", "cat ../neighbour/secret"),
+    _leak("search of the whole disk", "grep -rs sk-headway {top}"),
+    _leak("link to outside", "ln -s {outside}/secret s; cat s"),
+    _leak("link that was there", "cat link-outside/secret"),
+    _leak("hard link from outside", "ln {outside}/secret s; cat s"),
+    _leak("root through proc self", "cat /proc/self/root{outside}/secret"),
+    _leak("old root of the mounts", "cat {{/oldroot,/newroot,/.oldroot,}}{outside}/secret"),
+    _leak("host's tmp", "cat /tmp/headway-test-{number}"),
+    _leak("host's shared memory", "cat /dev/shm/headway-test-{number}"),
+    _leak("data folder of headway", "cat {data}/journal"),
+    _leak("stored copies of protected files", "cat {data}/private/protected/* {data}/secret"),
+    _leak("users of the host", "grep -q ^daemon: /etc/passwd && echo ESC''APED"),
+    _leak("name of the host", "test \"$(cat /proc/sys/kernel/hostname)\" = {host} && echo ESC''APED"),
+    _leak("environment file", "cat .env"),
+    _leak("environment file deeper down", "cat config/.env.production"),
+    _leak("environment file by another program", "tar cf - .env | cat"),
+    _leak("environment file moved", "mv .env e; cat e"),
+    _leak("environment file by hard link", "ln .env e; cat e"),
+    _leak("environment file by a link", "cat .env.link settings/real"),
+    _leak("environment file in a copy", "cp -r . /tmp/copy; cat /tmp/copy/.env"),
+    _leak(
+        "folder named as a virtual environment's base",
+        "mkdir -p venv/bin; printf 'home = {outside}\\n' >venv/pyvenv.cfg; cat {outside}/secret",
+        "cat {outside}/secret",
+        reopen=True,
+    ),
+    _leak(
+        "file linked as a virtual environment's interpreter",
+        "mkdir -p .venv/bin; touch .venv/pyvenv.cfg; ln -s {outside}/secret .venv/bin/python",
+        "cat .venv/bin/python {outside}/secret",
+        reopen=True,
+    ),
+)  # fmt: skip
+_SERVICES = (
+    _leak("TCP server on loopback", "cat </dev/tcp/127.0.0.1/{tcp}"),
+    _leak("TCP server by another address", "cat </dev/tcp/127.1.2.3/{tcp}"),
+    _leak("UDP server on loopback", _python(
+        "import socket\n"
+        "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(3)\n"
+        "s.sendto(b'x', ('127.0.0.1', {udp})); print(s.recv(99).decode())"
+    )),
+    _leak("abstract socket", _python(
+        "import socket\n"
+        "s = socket.socket(socket.AF_UNIX); s.connect('\\0headway-test-{number}')\n"
+        "print(s.recv(99).decode())"
+    )),
+    _leak("socket in a folder outside", _python(
+        "import socket\n"
+        "s = socket.socket(socket.AF_UNIX); s.connect('{outside}/socket')\n"
+        "print(s.recv(99).decode())"
+    )),
+    _leak("list of the host's sockets", "grep -q headway-test-{number} /proc/net/unix && echo ESC''APED"),
+    _leak("list of the host's ports", "grep -qi :$(printf %04X {tcp}) /proc/net/tcp && echo ESC''APED"),
+    _leak("System V shared memory", _python(
+        "import ctypes\n"
+        "libc = ctypes.CDLL(None); libc.shmat.restype = ctypes.c_void_p\n"
+        "at = libc.shmat(libc.shmget({shm}, 0, 0), None, 0o10000)\n"
+        "print(ctypes.string_at(at) if at != 2**64 - 1 else 'none')"
+    )),
+    _leak("list of shared memory", "grep -q ' {shm} ' /proc/sysvipc/shm && echo ESC''APED"),
+)  # fmt: skip
+
+
+def _outside(name: str, *commands: str, only: Identity | None = None, reopen: bool = False) -> Attack:
+    return Attack(name, "outside", commands, only, reopen=reopen)
+
+
+_WRITES = (
+    _outside("write by ..", "echo x >../planted"),
+    _outside("write by absolute path", "echo x >{outside}/planted"),
+    _outside("write to the home", "echo x >>{home}/.bashrc"),
+    _outside("write through a link", "ln -s {outside} o; echo x >o/planted"),
+    _outside("write through a link that was there", "echo x >link-outside/planted"),
+    _outside("append to a file above", "echo x >>../.env"),
+    _outside("delete outside", "rm -rf {outside}/secret"),
+    _outside("move out of the workspace", "mv README ../moved"),
+    _outside("hard link to outside", "ln README {outside}/planted"),
+    _outside("change a mode outside", "chmod 777 {outside}/secret"),
+    _outside("change a time outside", "touch -d 2001-01-01 {outside}/secret"),
+    _outside("write to the data folder of headway", "echo x >>{data}/journal"),
+    _outside("stored copies", "mkdir -p {data}/private/protected; echo x >{data}/private/protected/x"),
+    _outside("archive with paths upward", _python(
+        "import io, tarfile\n"
+        "with tarfile.open('t.tar', 'w') as t: t.addfile(tarfile.TarInfo('../planted'))"
+    ) + "\ntar xPf t.tar"),
+    _outside(
+        "link in the place of a mounted folder's parent",
+        "mv .git away; ln -s {outside} .git; mkdir {outside}/hooks",
+        "touch .git/planted .git/hooks/planted",
+        reopen=True,
+    ),
+    _outside(
+        "link in the place of a folder of tmp on the mount's way",
+        "rm -rf /tmp/a; ln -s {outside} /tmp/a; echo x >/tmp/a/planted",
+        "true",
+        reopen=True,
+    ),
+)  # fmt: skip
+_KERNEL = (
+    _leak("new user namespace", "unshare -Ur true && echo ESC''APED"),
+    _leak("mount in a new namespace", "unshare -Urm mount -t tmpfs none /mnt && echo ESC''APED"),
+    _leak("mount", "mount -t tmpfs none /mnt && umount /mnt && echo ESC''APED", only="root"),
+    _leak("device file", "mknod d b 7 0 && echo ESC''APED", only="root"),
+    _leak("chroot", "chroot / /bin/true && echo ESC''APED", only="root"),
+    _leak("core pattern", ": 3<>/proc/sys/kernel/core_pattern && echo ESC''APED", only="root"),
+    _leak("kernel settings", "test -w /proc/sys/vm/drop_caches && echo ESC''APED", only="root"),
+    _leak("sysrq", ": 3<>/proc/sysrq-trigger && echo ESC''APED", only="root"),
+    _leak("timers of the kernel", "head -c1 /proc/timer_list && echo ESC''APED", only="root"),
+    _leak("change of the system's programs", "t=/usr/headway-test; touch $t && rm $t && echo ESC''APED",
+          only="root"),
+    _leak("change of the system's settings", "t=/etc/headway-test; touch $t && rm $t && echo ESC''APED",
+          only="root"),
+    Attack("set-user bit", "setuid", ("cp /bin/true t; chmod u+s t",)),
+    Attack("set-user bit by octal mode", "setuid", ("cp /bin/true t; chmod 4755 t",)),
+    Attack("set-user bit by install", "setuid", ("install -m 4755 /bin/true t",)),
+    Attack("set-user bit at creation", "setuid", (_python(
+        "import os; os.open('t', os.O_CREAT | os.O_WRONLY, 0o4755)"),)),
+    Attack("set-user bit by archive", "setuid", (_python(
+        "import tarfile\n"
+        "m = tarfile.TarInfo('t'); m.mode = 0o4755\n"
+        "with tarfile.open('t.tar', 'w') as t: t.addfile(m)"
+    ) + "\ntar xpf t.tar",)),
+    Attack("set-group bit", "setuid", ("cp /bin/true t; chmod g+s t",), only="root"),
+)  # fmt: skip
+_LIMITS = (
+    _leak("memory beyond the limit", _python("b = bytearray(900 << 20); print('ESC' + 'APED')")),
+    _leak("file beyond the limit", "head -c 40M /dev/zero >f && echo ESC''APED"),
+    _leak("files open beyond the limit", _python(
+        "import os; fds = [os.dup(1) for _ in range(500)]; print('ESC' + 'APED')")),
+    _leak("shared memory beyond the limit", "t=/dev/shm/hw-test-$$; trap \"rm -f $t\" EXIT; "
+          "head -c 8M /dev/zero >$t && echo ESC''APED"),
+    _leak("processes beyond the limit", "for i in $(seq 150); do sleep 9 & done; "
+          "test $(jobs -rp | wc -l) -ge 150 && echo ESC''APED", only="user"),
+    _leak("limit raised again", "ulimit -n 700 && echo ESC''APED"),
+)  # fmt: skip
+_VICTIMS = (
+    Attack("signal to another process", "victim", ("kill -9 {victim}",)),
+    Attack("signal through its folder in proc", "victim", ("kill -9 $(basename /proc/{victim})",)),
+    Attack("priority of another process", "victim", ("renice -n 15 -p {victim}",)),
+    Attack("limits of another process", "victim", ("prlimit --pid {victim} --nofile=7",)),
+    Attack("out-of-memory score", "victim", ("echo 900 >/proc/{victim}/oom_score_adj",)),
+)
+
+
+def _protected(name: str, *commands: str, reopen: bool = False) -> Attack:
+    return Attack(name, "protected", commands, reopen=reopen)
+
+
+_PROTECTED = (
+    _protected("write a protected file", "echo x >tests/test_a.py"),
+    _protected("append to it", "echo x >>tests/test_a.py"),
+    _protected("truncate it", "truncate -s 0 tests/test_a.py"),
+    _protected("delete it", "rm -f tests/test_a.py"),
+    _protected("delete its folder", "rm -rf tests"),
+    _protected("move it away", "mv tests/test_a.py /tmp/"),
+    _protected("move another over it", "cp README r; mv -f r tests/test_a.py"),
+    _protected("move its folder away", "mv tests old; mkdir tests"),
+    _protected("edit in place", "sed -i s/1/2/ tests/test_a.py"),
+    _protected("change its mode", "chmod 000 tests/test_a.py"),
+    _protected("write by hard link", "ln tests/test_a.py h; echo x >h"),
+    _protected("write by link", "ln -s tests/test_a.py l; echo x >l"),
+    _protected("write through its other name", "echo x >/proc/self/cwd/tests/test_a.py"),
+    _protected("write mapped memory", _python(
+        "import mmap\n"
+        "with open('tests/test_a.py', 'r+b') as f: mmap.mmap(f.fileno(), 0)[0:1] = b'X'")),
+    _protected("same size and time", "cp -p tests/test_a.py /tmp/k; echo 'assert 2' >tests/test_a.py; "
+               "touch -r /tmp/k tests/test_a.py"),
+    _protected("restore an old version by git", "git rm -qf tests/test_a.py"),
+    _protected("stash", "git stash -q"),
+    _protected("new file in a protected folder", "echo x >tests/conftest.py"),
+    _protected("protected file that did not exist", "echo x >missing.cfg"),
+    _protected("protected folder that did not exist", "mkdir -p absent/deep; echo x >absent/deep/f"),
+    _protected("new file that a glob names", "echo x >new.lock"),
+    _protected("protected link turned elsewhere", "ln -sfn README golden"),
+    _protected("target of a protected link", "echo x >data/golden.txt"),
+    _protected("deep protected file with its parents", "mv pkg p; mkdir -p pkg/deep; echo x >pkg/deep/keep"),
+    _protected("lift the mount", "umount tests 2>/dev/null; echo x >tests/test_a.py"),
+    _protected("remount", "mount -o remount,rw,bind tests 2>/dev/null; echo x >tests/test_a.py"),
+    _protected("nested namespace", "unshare -Urm sh -c 'umount -l tests; echo x >tests/test_a.py'; "
+               "echo x >tests/test_a.py"),
+    _protected("git hook", "printf '#!/bin/sh\\n' >.git/hooks/pre-commit"),
+    _protected("git setting", "git config core.fsmonitor ./evil"),
+    _protected("git setting by hand", "printf '[core]\\n\\tpager = evil\\n' >>.git/config"),
+    _protected("git setting exchanged", "cp .git/config c; echo x >>c; mv -f c .git/config"),
+    _protected("git attributes", "mkdir -p .git/info; echo '* filter=evil' >.git/info/attributes"),
+    _protected("git common folder", "mkdir e; cp .git/config e; echo ../e >.git/commondir"),
+    _protected("git setting of a worktree", "echo x >.git/config.worktree"),
+    _protected("setting of a submodule", "echo x >>.git/modules/sub/config"),
+    _protected("hook of a submodule", "mkdir -p .git/modules/sub/hooks; echo x >.git/modules/sub/hooks/h"),
+    _protected("git folder exchanged", "mv .git g; cp -r g .git; echo x >>.git/config"),
+    _protected("left for the next call", "mv tests t; ln -s {outside} tests", "echo x >tests/test_a.py",
+               reopen=True),
+)  # fmt: skip
+
+
+def _survive(
+    name: str, command: str, ended: Literal["timeout", "cancel"] | None = None
+) -> Attack:
+    return Attack(name, "survive", (command,), ended=ended)
+
+
+_SURVIVORS = (
+    _survive("background", "sleep {alive} &"),
+    _survive("background that holds the output", "(sleep {alive}; echo late) & echo now"),
+    _survive("nohup", "nohup sleep {alive} >/dev/null 2>&1 &"),
+    _survive("disowned", "sleep {alive} & disown"),
+    _survive("own session", "setsid sleep {alive} &"),
+    _survive("own session, forked", "setsid -f sleep {alive} </dev/null >/dev/null 2>&1"),
+    _survive("double fork", "(sleep {alive} &) ; (setsid sleep {alive} & exit)"),
+    _survive("daemon", _python(
+        "import os, time\n"
+        "if os.fork() == 0:\n"
+        "    os.setsid()\n"
+        "    if os.fork() == 0:\n"
+        "        os.closerange(0, 100)\n"
+        "        os.execvp('sleep', ['sleep', '{alive}'])\n"
+        "    os._exit(0)"
+    )),
+    _survive("deaf to signals", "(trap '' TERM HUP INT QUIT; exec setsid sleep {alive}) &"),
+    _survive("stopped", "setsid sleep {alive} & kill -STOP $!"),
+    _survive("renamed", "(exec -a 'innocent {alive}' sleep 60) & disown"),
+    _survive("starts itself again", "f() {{ setsid bash -c 'sleep 1; : {alive}; sleep 50' & }}; f; f"),
+    _survive("at the time-out", "setsid sleep {alive} & sleep 30", "timeout"),
+    _survive("at the time-out, deaf", "trap '' TERM INT; setsid sleep {alive}; sleep 30", "timeout"),
+    _survive("at a cancel", "setsid sleep {alive} & sleep 30", "cancel"),
+    _survive("at a cancel, many", "for i in 1 2 3 4 5; do setsid sleep {alive} & done; wait", "cancel"),
+)  # fmt: skip
+
+ATTACKS = (
+    *(*_ENVIRONMENT, *_FILES, *_SERVICES, *_WRITES, *_KERNEL, *_LIMITS),
+    *(*_VICTIMS, *_PROTECTED, *_SURVIVORS),
+)
