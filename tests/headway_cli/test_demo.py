@@ -1,0 +1,23 @@
+"""The demo as a user sees it, in a process of its own."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+HEADWAY = (sys.executable, "-c", "import sys; from headway_cli.main import main; sys.exit(main())")
+
+
+def test_the_demo_repairs_the_shop_and_nothing_else(tmp_path: Path) -> None:
+    done = subprocess.run([*HEADWAY, "demo", "--json"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["status"], found["verified"]) == ("completed", True)
+    assert (found["usage"]["model_calls"], found["usage"]["tool_calls"]) == (5, 6)
+    assert len(found["steps"]) == 7
+    assert (found["limits"]["model_calls"], found["limits"]["tool_calls"]) == (8, 16)
+    assert [run["exit_code"] for run in found["commands"]] == [1, 0]
+    assert [change["path"] for change in found["files"]] == ["shop/delivery.py"]
+    shop = Path(found["workspace"])
+    assert "with_name" in (shop / "shop/delivery.py").read_text()
+    assert "\x1b" not in done.stderr

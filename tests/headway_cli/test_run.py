@@ -1,0 +1,117 @@
+import json
+import os
+from pathlib import Path
+
+import pytest
+from cli_support import DONE, EDIT, Headway, Script, call
+
+from openai_server import OpenAIServer, says
+
+
+def test_a_run_is_answer_and_facts_on_stdout_and_progress_on_stderr(
+    headway: Headway, script: Script, workspace: Path
+) -> None:
+    flags = ("-C", str(workspace), "--model", script([EDIT, DONE]), "--thread", "otter")
+    done = headway("run", "make it bye", *flags, "--check", "grep -q bye a.txt")
+    assert done.code == 0
+    assert done.out.startswith("Changed.\n\nstatus     completed, verified by the check: grep")
+    assert "files      changed  a.txt" in done.out
+    assert "\n-hello\n+bye\n" in done.out
+    assert "used       2 of 60 model calls, 1 of 200 tool calls" in done.out
+    assert done.out.endswith('go on      headway resume otter "…"\n')
+    assert "thread    otter" in done.err
+    assert " 1  edit a.txt" in done.err
+    assert "\x1b" not in done.out + done.err
+
+
+def test_json_is_one_object_with_the_whole_outcome(
+    headway: Headway, script: Script, workspace: Path
+) -> None:
+    model = script([EDIT, DONE])
+    done = headway("run", "make it bye", "-C", str(workspace), "--model", model, "--json")
+    found = done.json
+    assert done.out.count("\n") == 1
+    assert found["schema_version"] == 1
+    assert (found["status"], found["answer"], found["verified"]) == ("completed", "Changed.", None)
+    assert found["files"] == [{"path": "a.txt", "kind": "changed", "runs_by_itself": False}]
+    assert found["usage"]["model_calls"] == 2
+    assert [step["turn"] for step in found["steps"]] == [1, 2]
+    assert found["thread"].startswith("make-it-bye-")
+
+
+def test_jsonl_is_one_event_a_line_and_the_first_names_the_schema(
+    headway: Headway, script: Script, workspace: Path
+) -> None:
+    model = script([EDIT, DONE])
+    done = headway("run", "make it bye", "-C", str(workspace), "--model", model, "--jsonl")
+    events = [json.loads(line) for line in done.out.splitlines()]
+    assert events[0] == {"type": "schema", "schema_version": 1}
+    kinds = [event["type"] for event in events]
+    assert kinds[1] == "start"
+    assert kinds.index("call") < kinds.index("observation") < kinds.index("end")
+    assert kinds[-1] == "end"
+    assert events[-1]["outcome"]["status"] == "completed"
+    assert done.err == ""
+
+
+def test_hostile_output_of_a_command_never_reaches_the_terminal_raw(
+    headway: Headway, script: Script, workspace: Path
+) -> None:
+    bell = call("bash", command=r"printf '\033[2J\033]0;owned\007'; printf '\033[31m' >&2")
+    model = script([bell, {"content": "\x1b[2Jdone"}])
+    done = headway("run", "x\x1b[2J", "-C", str(workspace), "--model", model)
+    assert done.code == 0
+    assert "\x1b" not in done.out + done.err
+    assert "\x07" not in done.out + done.err
+
+
+def test_protected_files_and_the_network_are_out_of_reach(
+    headway: Headway, script: Script, workspace: Path
+) -> None:
+    model = script([EDIT, call("bash", command="echo x >> a.txt; ls /sys/class/net"), DONE])
+    flags = ("-C", str(workspace), "--model", model, "--protect", "a.txt", "--json")
+    done = headway("run", "try", *flags)
+    assert (workspace / "a.txt").read_text() == "hello\nworld\n"
+    assert done.json["files"] == []
+
+
+def test_model_arguments_and_instructions_reach_the_endpoint(
+    headway: Headway, workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = tmp_path / "rules.md"
+    rules.write_text("Answer in verse.")
+    env = tmp_path / "env"
+    monkeypatch.setattr(os, "environ", os.environ.copy())
+    with OpenAIServer([says("Roses are red.")]) as server:
+        env.write_text(f"OPENAI_BASE_URL={server.url}\nOPENAI_API_KEY=not-a-key\n")
+        flags = ("--model-arg", "temperature=0.25", "--instructions", str(rules))
+        place = ("-C", str(workspace), "--model", "openai:m", "--env-file", str(env))
+        done = headway("run", "say it", *place, *flags, "--json")
+        body = server.requests[0].body
+    assert done.json["answer"] == "Roses are red."
+    assert (body["model"], body["temperature"]) == ("m", 0.25)
+    assert "Answer in verse." in str(body["messages"][0])
+
+
+def test_an_env_file_in_the_workspace_is_not_read(
+    headway: Headway, script: Script, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (workspace / ".env").write_text("HEADWAY_MODEL=openai:evil\nOPENAI_API_KEY=x\n")
+    monkeypatch.chdir(workspace)
+    assert headway("run", "x").code == 2
+
+
+def test_the_environment_and_the_config_file_configure_a_run(
+    headway: Headway,
+    script: Script,
+    workspace: Path,
+    own_home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = script([EDIT, DONE])
+    (own_home / "config.toml").write_text('protect = ["a.txt"]\n[limit]\nmodel_calls = 7\n')
+    monkeypatch.setenv("HEADWAY_MODEL", model)
+    monkeypatch.chdir(workspace)
+    found = headway("run", "x", "--limit", "tool_calls=3", "--json").json
+    assert (found["limits"]["model_calls"], found["limits"]["tool_calls"]) == (7, 3)
+    assert found["files"] == []

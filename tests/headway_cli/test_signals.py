@@ -1,0 +1,75 @@
+"""Ctrl-C and SIGTERM in the middle of a command: the process of these tests gets them for real."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from cli_support import DONE, Headway, Script, call
+
+
+@contextmanager
+def signals_once(started: Path, *numbers: int) -> Iterator[None]:
+    """Send `numbers` to this process, one after another, as soon as `started` exists."""
+
+    def send() -> None:
+        for _ in range(3000):
+            if started.exists():
+                break
+            time.sleep(0.02)
+        for number in numbers:
+            os.kill(os.getpid(), number)
+            time.sleep(0.2)
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    try:
+        yield
+    finally:
+        sender.join()
+
+
+def place(workspace: Path, model: str) -> tuple[str, ...]:
+    return ("-C", str(workspace), "--thread", "otter", "--model", model)
+
+
+def test_ctrl_c_once_ends_the_step_and_resume_goes_on(
+    headway: Headway, script: Script, workspace: Path
+) -> None:
+    command = call("bash", command="echo run >> started; sleep 1; echo whole >> started")
+    with signals_once(workspace / "started", signal.SIGINT):
+        stopped = headway("run", "x", *place(workspace, script([command, DONE])))
+    assert stopped.code == 130
+    assert "Ctrl-C again stops now" in stopped.err
+    assert "headway resume otter" in stopped.out
+    done = headway("resume", "otter", "--json")
+    assert (done.code, done.json["answer"]) == (0, "Changed.")
+    assert (workspace / "started").read_text() == "run\nwhole\n"
+
+
+def test_ctrl_c_twice_stops_now_and_nothing_is_repeated(
+    headway: Headway, script: Script, workspace: Path
+) -> None:
+    command = call("bash", command="echo run >> started; sleep 100; echo whole >> started")
+    started = time.monotonic()
+    with signals_once(workspace / "started", signal.SIGINT, signal.SIGINT):
+        stopped = headway("run", "x", *place(workspace, script([command, DONE])), "--json")
+    assert time.monotonic() - started < 90
+    assert (stopped.code, stopped.json["status"]) == (130, "cancelled")
+    done = headway("resume", "otter", "--json")
+    assert (done.code, done.json["answer"]) == (0, "Changed.")
+    assert (workspace / "started").read_text() == "run\n"
+
+
+def test_sigterm_stops_now_with_its_own_code(
+    headway: Headway, script: Script, workspace: Path
+) -> None:
+    command = call("bash", command="echo run >> started; sleep 100")
+    with signals_once(workspace / "started", signal.SIGTERM):
+        stopped = headway("run", "x", *place(workspace, script([command, DONE])), "--jsonl")
+    assert stopped.code == 143
+    assert '"type": "end"' in stopped.out.splitlines()[-1]
+    assert headway("resume", "otter").code == 0

@@ -1,0 +1,97 @@
+"""threads, show and undo over real threads."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from cli_support import DONE, EDIT, Headway, Script, call
+
+
+@pytest.fixture
+def otter(headway: Headway, script: Script, workspace: Path) -> Path:
+    """A workspace in which thread `otter` changed a.txt and made new.txt."""
+    replies = [EDIT, call("bash", command="echo made > new.txt"), DONE]
+    place = ("-C", str(workspace), "--thread", "otter")
+    assert headway("run", "make it bye", *place, "--model", script(replies)).code == 0
+    return workspace
+
+
+def test_threads_lists_name_status_and_task(headway: Headway, otter: Path) -> None:
+    assert headway("threads").out.startswith("otter  completed ")
+    [row] = headway("threads", "--json").json["threads"]
+    assert (row["thread"], row["status"], row["task"]) == ("otter", "completed", "make it bye")
+
+
+def test_no_thread_names_a_command_that_makes_one(headway: Headway) -> None:
+    done = headway("threads")
+    assert (done.code, done.out) == (0, "")
+    assert "headway demo" in done.err
+
+
+def test_show_lists_every_step_of_the_thread(headway: Headway, otter: Path) -> None:
+    text = headway("show", "ott").out
+    assert "task       make it bye" in text
+    for node in ("enter", "agent", "tools", "progress", "truncate", "verify"):
+        assert f"  {node} " in text
+    steps = headway("show", "otter", "--json").json["branches"]["main"]["steps"]
+    assert [step["written_by"] for step in steps].count(["agent"]) == 3
+
+
+def test_show_step_is_what_it_wrote(headway: Headway, otter: Path) -> None:
+    steps = headway("show", "otter", "--json").json["branches"]["main"]["steps"]
+    first = next(step["step"] for step in steps if step["written_by"] == ["agent"])
+    assert '"old_text": "hello"' in headway("show", f"otter@{first}").out
+    tools = next(step["step"] for step in steps if step["written_by"] == ["tools"])
+    assert "-hello\n+bye" in headway("show", f"otter@{tools}", "--files").out
+    assert '"content": "make it bye"' in headway("show", f"otter@{first}", "--request").out
+    assert '"outcome"' in headway("show", "otter", "--state").out
+    assert headway("show", f"otter@{first}", "--files").out.endswith("changed no file\n")
+
+
+def test_show_graph_is_mermaid(headway: Headway, otter: Path) -> None:
+    assert "agent -.-> tools;" in headway("show", "otter", "--graph").out
+
+
+def test_an_unknown_step_is_one_line(headway: Headway, otter: Path) -> None:
+    done = headway("show", "otter@99")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.count("\n") == 1
+
+
+def test_undo_puts_the_files_back_and_can_say_so_first(headway: Headway, otter: Path) -> None:
+    preview = headway("undo", "otter", "--dry-run")
+    assert preview.out.splitlines()[1:] == ["  a.txt", "  new.txt"]
+    assert (otter / "new.txt").exists()
+    assert headway("undo", "otter").code == 0
+    assert (otter / "a.txt").read_text() == "hello\nworld\n"
+    assert sorted(path.name for path in otter.iterdir()) == ["a.txt"]
+    assert "is as it was" in headway("undo", "otter").out
+
+
+def test_undo_overwrites_later_work_only_when_told(headway: Headway, otter: Path) -> None:
+    (otter / "a.txt").write_text("mine\n")
+    refused = headway("undo", "otter")
+    assert refused.code == 2
+    assert "a.txt" in refused.err
+    assert (otter / "a.txt").read_text() == "mine\n"
+    assert headway("undo", "otter", "--force").code == 0
+    assert (otter / "a.txt").read_text() == "hello\nworld\n"
+
+
+def test_doctor_names_each_value_with_its_source(
+    headway: Headway, own_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (own_home / "config.toml").write_text('ask = "edits"\n')
+    monkeypatch.setenv("HEADWAY_MODEL", "openai:m")
+    monkeypatch.setenv("OPENAI_API_KEY", "s3cret-of-mine")
+    done = headway("doctor", "--json")
+    assert done.code == 0
+    assert done.json["settings"]["ask"] == {"value": "edits", "source": "config file"}
+    assert done.json["settings"]["model"] == {"value": "openai:m", "source": "environment"}
+    assert done.json["settings"]["sandbox"]["source"] == "default"
+    assert done.json["data"]["folder"] == str(own_home)
+    assert done.json["sandbox"]["works"] is True
+    text = headway("doctor").out
+    assert "model         openai:m  (environment)" in text
+    assert "s3cret" not in text + done.out
+    assert sys.prefix not in done.json["endpoint"].values()
