@@ -5,12 +5,17 @@ The shape is LangChain's human-in-the-loop one: `action_requests` and `review_co
 """
 
 from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
 from typing import Any, Final, Literal
 
-from headway_tools.kinds import Kind
 from langchain_core.messages import ToolCall
 
+from headway.commands import allowed_by, destructive
+from headway_tools.kinds import Kind
+
 ASK_USER: Final = "ask_user"
+BASH: Final = "bash"
 
 Decision = dict[str, Any]
 
@@ -24,16 +29,38 @@ def must_ask(
     allow: Sequence[str],
     interactive: bool,
 ) -> bool:
-    """True where a person decides before this call runs."""
+    """True where a person decides before this call runs: every question, what `ask` covers, and,
+    where somebody can answer, commands that destroy work; less what a rule of `allow` permits."""
     if name == ASK_USER:
         return True
-    if ask == "all":
-        return not _allowed(name, args, allow)
-    return ask == "edits" and kind == "write" and not _allowed(name, args, allow)
+    covered = ask == "all" or (ask == "edits" and kind == "write")
+    if not covered and not (interactive and _destroys(name, args)):
+        return False
+    return not any(allows(rule, name, args) for rule in allow)
 
 
-def _allowed(name: str, args: Mapping[str, Any], allow: Sequence[str]) -> bool:
-    return name in allow
+def _destroys(name: str, args: Mapping[str, Any]) -> bool:
+    return name == BASH and destructive(str(args.get("command", ""))) is not None
+
+
+def allows(rule: str, name: str, args: Mapping[str, Any]) -> bool:
+    """True where `rule` permits this call: `tool`, or `tool(what)` with a command's words
+    (`bash(git status)`, `bash(pytest *)`) or a glob of the path (`edit(docs/**)`)."""
+    tool, _, rest = rule.partition("(")
+    if tool.strip() != name:
+        return False
+    if not rest:
+        return True
+    what = rest.rstrip().removesuffix(")")
+    if name == BASH:
+        return allowed_by(str(args.get("command", "")), what)
+    path = PurePosixPath(str(args.get("path", "")))
+    return ".." not in path.parts and not path.is_absolute() and _covers(what, str(path))
+
+
+def _covers(pattern: str, path: str) -> bool:
+    folder = pattern.removesuffix("/**")
+    return fnmatchcase(path, pattern) or (folder != pattern and path.startswith(f"{folder}/"))
 
 
 def question(calls: Sequence[ToolCall], error: str = "") -> dict[str, Any]:
