@@ -4,7 +4,6 @@ Every file is put in place by one rename. Killed anywhere, the same restore agai
 what is done already is no longer part of the next plan.
 """
 
-import contextlib
 import errno
 from collections.abc import Callable, Iterable, Iterator
 
@@ -23,16 +22,19 @@ _FATAL = frozenset(
 
 
 class Apply:
-    """One run over one folder. `notes` names the paths that the system refused to change."""
+    """One run over one folder. `notes` names the paths that the system refused to change.
+
+    In a `fresh` folder files and folders get their times of change, too.
+    """
 
     def __init__(
-        self, writer: TreeWriter, content: Content, target: Target, groups: Groups, *, times: bool
+        self, writer: TreeWriter, content: Content, target: Target, groups: Groups, *, fresh: bool
     ) -> None:
         self._writer = writer
         self._content = content
         self._target = target
         self._groups = in_groups(groups)
-        self._times = times
+        self._fresh = fresh
         self._first: dict[tuple[bytes, ...], bytes] = {}
         self.notes: list[Note] = []
 
@@ -84,11 +86,11 @@ class Apply:
             self._writer.hard_link(path, first)
             return
         parts = self._content(entry.id)
-        mtime_ns = entry.mtime_ns if self._times else None
+        mtime_ns = entry.mtime_ns if self._fresh else None
         self._writer.write(path, parts, entry.mode, entry.xattrs, mtime_ns)
         if group:
             self._first[group] = path
-        with contextlib.suppress(OSError):
+        if not self._fresh:
             self._writer.delete_bytecode(path)
 
     def _finished_folders(self, changes: Iterable[Change]) -> dict[bytes, Entry]:
@@ -101,7 +103,7 @@ class Apply:
         self._writer.set_attributes(path, entry.mode, entry.xattrs)
 
     def _finish_folder(self, path: bytes, entry: Entry) -> None:
-        if self._times and path:
+        if self._fresh and path:
             self._writer.set_time(path, entry.mtime_ns)
         self._set_mode(path, entry)
 

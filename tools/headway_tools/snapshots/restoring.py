@@ -99,7 +99,7 @@ def _change(
     fresh: bool = False,
     original: Path | None = None,
 ) -> list[Note]:
-    """Carry out `changes`; returns what the system refused. `fresh` folders get times, too."""
+    """Carry out `changes`; returns what the system refused."""
     read: ReadFolder = states.folder_with_times if fresh else states.folder
 
     def entry_at(path: bytes) -> Entry | None:
@@ -109,7 +109,7 @@ def _change(
         with _writing(root) as writer:
             for leftover in leftovers:
                 writer.delete_file(leftover)
-            apply = Apply(writer, states.store.parts, entry_at, target.groups, times=fresh)
+            apply = Apply(writer, states.store.parts, entry_at, target.groups, fresh=fresh)
             apply.put(changes)
             if original is not None:
                 copy_unkept(original, target.notes, writer)

@@ -5,6 +5,7 @@ entry of kind `unkept` and a note; excluded folders become a note only, so that 
 appears or goes does not make another snapshot.
 """
 
+import errno
 import os
 import stat
 import sys
@@ -38,6 +39,8 @@ from headway_tools.snapshots.stats import (
 from headway_tools.snapshots.store import PART, Store
 
 MAX_DEPTH = 200  # open handles and stack frames of one scan
+# The file itself is gone, or the process has no handle or memory left to look at it.
+_NOT_THE_FILE = (errno.ENOENT, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 _UNBOUNDED = 1 << 62
 _TRIES = 3
 _ENCODING, _ERRORS = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
@@ -203,7 +206,9 @@ class Scan:
             return _unkept("too_large", status)
         try:
             return self._file(parent, path, name)
-        except PermissionError:
+        except OSError as error:
+            if error.errno in _NOT_THE_FILE:
+                raise
             if last is not None and _same_content(last[0], status):
                 return last[1]._replace(mode=mode)
             return _unkept("unreadable", status)
@@ -212,9 +217,9 @@ class Scan:
         try:
             handle = os.open(name, _FILE_FLAGS, dir_fd=parent)
         except OSError as error:
-            if isinstance(error, PermissionError):
-                raise
-            raise FileNotFoundError from error  # replaced by a link or a device
+            if error.errno in (errno.ELOOP, errno.ENXIO):  # replaced by a link or a socket
+                raise FileNotFoundError from error
+            raise
         try:
             return self._steady(handle, path)
         finally:
@@ -226,6 +231,8 @@ class Scan:
         while True:
             tries += 1
             status = os.fstat(handle)
+            if not stat.S_ISREG(status.st_mode):
+                raise FileNotFoundError
             if status.st_size > self._limits.max_file_bytes:
                 return _unkept("too_large", status)
             if status.st_size > self._room:

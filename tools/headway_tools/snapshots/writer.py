@@ -107,12 +107,12 @@ class TreeWriter:
         self._replace(path, create)
 
     def hard_link(self, path: bytes, first: bytes) -> None:
-        """Make `path` another name of the file `first`."""
-        source = os.dup(self.folder(first.rpartition(b"/")[0]))
+        """Make `path` another name of the file `first`, which it is not yet."""
+        parent, old = self.parent(first)
+        source = os.dup(parent)
         try:
 
             def create(handle: int, name: bytes) -> None:
-                old = first.rpartition(b"/")[2]
                 os.link(old, name, src_dir_fd=source, dst_dir_fd=handle, follow_symlinks=False)
 
             self._replace(path, create)
@@ -125,10 +125,10 @@ class TreeWriter:
         try:
             create(handle, temporary)
             os.rename(temporary, name, src_dir_fd=handle, dst_dir_fd=handle)
-        finally:
-            # Also after success: renaming onto another name of the same file does nothing.
+        except BaseException:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(temporary, dir_fd=handle)
+            raise
 
     def delete_file(self, path: bytes) -> None:
         handle, name = self.parent(path)
@@ -159,9 +159,10 @@ class TreeWriter:
         if not name.endswith(b".py"):
             return
         cache = join(folder, b"__pycache__")
-        for compiled in self._names_in(cache):
-            if compiled.startswith(name[:-2]) and compiled.endswith(b".pyc"):
-                os.unlink(compiled, dir_fd=self.folder(cache))
+        with contextlib.suppress(OSError):
+            for compiled in self._names_in(cache):
+                if compiled.startswith(name[:-2]) and compiled.endswith(b".pyc"):
+                    os.unlink(compiled, dir_fd=self.folder(cache))
 
     def _names_in(self, path: bytes) -> set[bytes]:
         try:
