@@ -1,7 +1,7 @@
 """What a left out stretch of steps did, as one text in place of its last observation."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
@@ -18,52 +18,63 @@ _WRITERS: Final = ("edit", "write", "create", "delete", "move", "patch")
 def digest(messages: Sequence[BaseMessage], changed: Iterable[str], room: int) -> str:
     """About `room` characters: the files changed, the model's own words, the calls and how they
     ended, the last failure. `changed` are files known to have changed besides."""
-    answers = {m.tool_call_id: m for m in messages if isinstance(m, ToolMessage)}
-    replies = [m for m in messages if isinstance(m, AIMessage)]
-    failures = [m for m in answers.values() if failed(m)]
-    files = dict.fromkeys([*changed, *_edited(replies, answers)])
+    answers = _answers(messages)
+    newest = [message for message in reversed(messages) if isinstance(message, AIMessage)]
+    files = dict.fromkeys([*changed, *edited_files(messages)])
     parts = [
-        f"[headway left out {len(replies)} earlier steps here to fit the context window]",
-        _listed("Files changed", list(files), room // 5),
-        _listed("What you said", [_thought(reply) for reply in replies], room // 4),
-        _listed("What you did", list(_calls(replies, answers)), room // 3),
+        f"[headway left out {len(newest)} earlier steps here to fit the context window]",
+        _listed("Files changed", reversed(files), room // 5),
+        _listed("What you said", map(_thought, newest), room // 4),
+        _listed("What you did", _calls(newest, answers), room // 3),
+        _failure(messages, min(room // 5, FAILURE_CHARACTERS)),
     ]
-    if failures:
-        last = failures[-1]
-        text = brief(message_text(last), min(room // 5, FAILURE_CHARACTERS))
-        parts.append(f"The last failure ({last.name or 'tool'}):\n{text}")
     return "\n".join(filter(None, parts))
 
 
 def edited_files(messages: Sequence[BaseMessage]) -> list[str]:
     """Paths that successful calls of editing tools named, in order."""
-    answers = {m.tool_call_id: m for m in messages if isinstance(m, ToolMessage)}
-    return list(dict.fromkeys(_edited([m for m in messages if isinstance(m, AIMessage)], answers)))
+    answers = _answers(messages)
+    paths: dict[str, None] = {}
+    for message in messages:
+        for call in message.tool_calls if isinstance(message, AIMessage) else ():
+            path = call["args"].get("path")
+            if isinstance(path, str) and any(word in call["name"] for word in _WRITERS):
+                answer = answers.get(call["id"] or "")
+                paths |= {path: None} if answer is not None and not failed(answer) else {}
+    return list(paths)
 
 
-def _edited(replies: Iterable[AIMessage], answers: dict[str, ToolMessage]) -> Iterable[str]:
-    for reply in replies:
-        for call in reply.tool_calls:
-            path, answer = call["args"].get("path"), answers.get(call["id"] or "")
-            done = answer is not None and not failed(answer)
-            if done and isinstance(path, str) and any(word in call["name"] for word in _WRITERS):
-                yield path
+def last_failure(messages: Sequence[BaseMessage]) -> int | None:
+    """Place of the newest observation of a failure."""
+    for place in range(len(messages) - 1, -1, -1):
+        message = messages[place]
+        if isinstance(message, ToolMessage) and failed(message):
+            return place
+    return None
+
+
+def _answers(messages: Iterable[BaseMessage]) -> dict[str, ToolMessage]:
+    return {m.tool_call_id: m for m in messages if isinstance(m, ToolMessage)}
+
+
+def _failure(messages: Sequence[BaseMessage], room: int) -> str:
+    place = last_failure(messages)
+    if place is None:
+        return ""
+    message = messages[place]
+    return f"The last failure ({message.name or 'tool'}):\n{brief(message_text(message), room)}"
 
 
 def _thought(reply: AIMessage) -> str:
     words = [message_text(reply)]
-    words += [
-        str(v)
-        for call in reply.tool_calls
-        if call["name"] == "think"
-        for v in call["args"].values()
-    ]
+    for call in reply.tool_calls:
+        words += map(str, call["args"].values()) if call["name"] == "think" else ()
     return _one_line(" ".join(words), _THOUGHT_CHARACTERS)
 
 
-def _calls(replies: Iterable[AIMessage], answers: dict[str, ToolMessage]) -> Iterable[str]:
-    for reply in replies:
-        for call in reply.tool_calls:
+def _calls(newest: Iterable[AIMessage], answers: dict[str, ToolMessage]) -> Iterator[str]:
+    for reply in newest:
+        for call in reversed(reply.tool_calls):
             answer = answers.get(call["id"] or "")
             end = _end(answer) if answer is not None else "not answered"
             args = json.dumps(call["args"], ensure_ascii=False, default=str)
@@ -81,16 +92,13 @@ def _one_line(text: str, characters: int) -> str:
     return line if len(line) <= characters else line[:characters] + "…"
 
 
-def _listed(title: str, entries: Sequence[str], room: int) -> str:
-    """The newest entries within `room` characters, one a line."""
-    entries = [entry for entry in entries if entry]
+def _listed(title: str, newest: Iterable[str], room: int) -> str:
+    """The newest entries within `room` characters, one a line, the newest last."""
     kept: list[str] = []
-    for entry in reversed(entries):
+    for entry in filter(None, newest):
         room -= len(entry) + 3
         if room < 0:
+            title += " (the newest)"
             break
         kept.append(f"- {entry}")
-    if not kept:
-        return ""
-    earlier = f" (the newest {len(kept)} of {len(entries)})" if len(kept) < len(entries) else ""
-    return "\n".join([f"{title}{earlier}:", *reversed(kept)])
+    return "\n".join([f"{title}:", *reversed(kept)]) if kept else ""

@@ -7,8 +7,8 @@ from langchain_core.messages import AIMessage, BaseMessage, SystemMessage, ToolM
 from typing_extensions import TypedDict
 
 from headway.notes import is_human
-from headway.window.brief import FAILURE_CHARACTERS, brief_message, failed
-from headway.window.digest import digest, edited_files
+from headway.window.brief import FAILURE_CHARACTERS, brief_message
+from headway.window.digest import digest, edited_files, last_failure
 from headway.window.tokens import estimate_tokens, overhead_from
 
 TRIGGER: Final = 0.85
@@ -141,14 +141,19 @@ def applied(messages: Sequence[BaseMessage], shortened: Shortened) -> list[BaseM
     dropped = places.get(shortened.get("dropped") or "", -1)
     if not caps:
         return list(messages)
-    whole = _last_failure(messages, caps[0][0])
-    kept = [
-        _capped(message, place, caps, spared=place == whole)
-        for place, message in enumerate(messages)
-    ]
-    if dropped < 0:
-        return kept
-    return _without_steps(messages, kept, dropped, shortened)
+    spared = last_failure(messages[: caps[0][0] + 1])
+
+    def kept(first: int, end: int) -> list[BaseMessage]:
+        return [_capped(messages[p], p, caps, spared=p == spared) for p in range(first, end)]
+
+    result: list[BaseMessage] = []
+    end = 0
+    for stretch, text in _digests(messages, dropped, shortened):
+        (first, _), (last, _) = stretch[0], stretch[-1]
+        result += [*kept(end, first), *kept(last, last + 1)]
+        result.append(messages[last + 1].model_copy(update={"content": text}))
+        end = last + 2
+    return [*result, *kept(end, len(messages))]
 
 
 def _capped(
@@ -157,46 +162,24 @@ def _capped(
     cap = next((cap for last, cap in caps if place <= last), None)
     if cap is None or isinstance(message, SystemMessage) or is_human(message):
         return message
-    return brief_message(
-        message, max(cap, FAILURE_CHARACTERS) if spared and cap >= _SPARING else cap
-    )
+    if spared and cap >= _SPARING:
+        cap = max(cap, FAILURE_CHARACTERS)
+    return brief_message(message, cap)
 
 
-def _last_failure(messages: Sequence[BaseMessage], last: int) -> int:
-    for place in range(last, -1, -1):
-        message = messages[place]
-        if isinstance(message, ToolMessage) and failed(message):
-            return place
-    return -1
+def _digests(
+    messages: Sequence[BaseMessage], dropped: int, shortened: Shortened
+) -> Iterator[tuple[list[tuple[int, int]], str]]:
+    """The stretches of steps up to `dropped`, each with the text that stands in place of its last
+    observation while the steps before it are left out.
 
-
-def _without_steps(
-    messages: Sequence[BaseMessage],
-    kept: Sequence[BaseMessage],
-    dropped: int,
-    shortened: Shortened,
-) -> list[BaseMessage]:
-    """Of each stretch of steps up to `dropped` only the last, its observation being the digest.
-
-    An observation is where such a text has no more weight than what it came from, and roles go on
-    taking turns.
+    There it has no more weight than what it came from, and the roles go on taking turns.
     """
     stretches = _stretches(messages, dropped)
-    result: list[BaseMessage] = []
-    at = 0
     for stretch in stretches:
-        first, (last, end) = stretch[0][0], stretch[-1]
         files = shortened.get("changed", []) if stretch is stretches[-1] else []
         room = shortened.get("room", 0) // len(stretches)
-        text = digest(messages[first:end], files, room)
-        result += [*kept[at:first], kept[last], _holding(kept[last + 1], text)]
-        result += kept[last + 2 : end]
-        at = end
-    return [*result, *kept[at:]]
-
-
-def _holding(message: BaseMessage, text: str) -> BaseMessage:
-    return message.model_copy(update={"content": text})
+        yield stretch, digest(messages[stretch[0][0] : stretch[-1][1]], files, room)
 
 
 def _stretches(messages: Sequence[BaseMessage], dropped: int) -> list[list[tuple[int, int]]]:

@@ -164,20 +164,31 @@ class SqliteJournal:
         )
 
     def _expire(self, newest: int) -> None:
-        rows = self._db.execute(
-            "SELECT output, bytes, used FROM outputs WHERE body IS NOT NULL ORDER BY used"
-        ).fetchall()
-        count, total = len(rows), sum(row[1] for row in rows)
-        for output, size, used in rows:
-            fits = count <= self._max_entries and total <= self._max_bytes
-            if fits or used > newest - KEPT_CALLS:
-                break
+        for output in self._too_many(newest - KEPT_CALLS):
             self._db.execute("UPDATE outputs SET body = NULL WHERE output = ?", (output,))
-            count, total = count - 1, total - size
         self._db.execute("DELETE FROM calls WHERE id <= ?", (newest - MAX_ROWS,))
         self._db.execute(
             "DELETE FROM outputs WHERE body IS NULL AND used <= ?", (newest - MAX_ROWS,)
         )
+
+    def _too_many(self, last: int) -> list[str]:
+        """The oldest outputs beyond the bounds, none of them used after call `last`."""
+        count, total = self._db.execute(
+            "SELECT count(*), total(bytes) FROM outputs WHERE body IS NOT NULL"
+        ).fetchone()
+        oldest = self._db.execute(
+            "SELECT output, bytes FROM outputs WHERE body IS NOT NULL AND used <= ? ORDER BY used",
+            (last,),
+        )
+        found: list[str] = []
+        while count > self._max_entries or total > self._max_bytes:
+            row = oldest.fetchone()
+            if row is None:
+                break
+            found.append(row[0])
+            count, total = count - 1, total - row[1]
+        oldest.close()
+        return found
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
