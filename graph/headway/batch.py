@@ -216,7 +216,7 @@ class Batch:
             call=request.tool_call["id"] or "",
             name=request.tool_call["name"],
             status=status,
-            content=content,
+            content=masked(content, self.env.mask),
             before=before,
             after=after,
         )
@@ -226,6 +226,17 @@ class Batch:
         workspace, snapshots = self.env.workspace, self.env.snapshots
         if workspace is not None and snapshots is not None:
             self.files = snapshots.take(workspace.root)
+
+
+def masked(content: Any, mask: Callable[[str], str]) -> Any:
+    """`content` (a text, or content blocks) without the host's secrets."""
+    if isinstance(content, str):
+        return mask(content)
+    if isinstance(content, list):
+        return [masked(item, mask) for item in content]
+    if isinstance(content, dict):
+        return {key: masked(value, mask) for key, value in content.items()}
+    return content
 
 
 def _message(request: ToolCallRequest, ref: Any) -> ToolMessage:

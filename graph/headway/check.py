@@ -12,9 +12,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from headway_tools.env import ToolEnv
-from headway_tools.errors import HeadwayError, SandboxError
-from headway_tools.sandbox import CommandResult, SandboxPolicy, open_sandbox
 from pydantic import BaseModel, ValidationError
 
 from headway.context import CHECK_TIMEOUT
@@ -25,6 +22,9 @@ from headway.progress import best_count
 from headway.report import last_text, runs_by_itself
 from headway.spending import seconds_left
 from headway.state import State
+from headway_tools.env import ToolEnv
+from headway_tools.errors import HeadwayError, SandboxError
+from headway_tools.sandbox import CommandResult, SandboxPolicy, open_sandbox
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def check_command(command: str, state: State, env: ToolEnv, timeout: float) -> C
     """Run the caller's command; raises `HeadwayError` where there is nothing to run it in."""
     if env.sandbox is None or env.workspace is None:
         raise HeadwayError("a check needs a workspace: pass workspace= (or -C)")
-    report = _report(command, _run(command, env, env.workspace.root, timeout))
+    report = _report(command, _run(command, env, env.workspace.root, timeout), env)
     suspects = planted(state, env) if report.passed else []
     if not suspects or env.snapshots is None:
         return report
@@ -87,7 +87,7 @@ def check_command(command: str, state: State, env: ToolEnv, timeout: float) -> C
         env.snapshots.extract(env.snapshots.take(env.workspace.root), root)
         for path in suspects:
             (root / path).unlink(missing_ok=True)
-        again = _report(command, _run(command, env, root, timeout))
+        again = _report(command, _run(command, env, root, timeout), env)
     if again.passed:
         return report
     names = ", ".join(suspects)
@@ -131,7 +131,7 @@ def _run(command: str, env: ToolEnv, root: Path, timeout: float) -> CommandResul
         shutil.rmtree(private, ignore_errors=True)
 
 
-def _report(command: str, result: CommandResult) -> CheckReport:
+def _report(command: str, result: CommandResult, env: ToolEnv) -> CheckReport:
     output = "\n".join(filter(None, (result.stdout.strip(), result.stderr.strip())))
     if result.timed_out:
         output += "\n(the check did not end in time)"
@@ -141,7 +141,7 @@ def _report(command: str, result: CommandResult) -> CheckReport:
         command=command,
         exit_code=result.exit_code,
         count=0 if passed else best_count(output),
-        output=_tail(output),
+        output=_tail(env.mask(output)),
     )
 
 

@@ -4,6 +4,7 @@ Opened once per process and branch, kept for the next call, closed when too many
 """
 
 import hashlib
+import os
 import shutil
 import tempfile
 import weakref
@@ -12,14 +13,14 @@ from pathlib import Path
 from threading import Lock
 from typing import Final
 
+from headway.context import Settings
 from headway_tools.env import ToolEnv
 from headway_tools.home import Home, ThreadFolder, default_home, make_private
 from headway_tools.journal import Journal, MemoryJournal, SqliteJournal
 from headway_tools.sandbox import DEFAULT_HIDE, Sandbox, SandboxPolicy, open_sandbox
+from headway_tools.secrets import Masker, host_secrets
 from headway_tools.snapshots import Snapshots
 from headway_tools.workspace import Workspace
-
-from headway.context import Settings
 
 MOST_OPEN: Final = 512
 
@@ -67,7 +68,13 @@ class Environments:
             journal=self._journal(folder),
             snapshots=snapshots_of(folder, workspace.path) if folder and workspace else None,
             tool_timeout=self._settings.limits.tool_timeout,
+            mask=self._masker().mask,
         )
+
+    def _masker(self) -> Masker:
+        """Of the host's secrets at this moment and the key that was given."""
+        keys = [self._settings.api_key] if self._settings.api_key else []
+        return Masker([*host_secrets(os.environ), *keys])
 
     def _thread_folder(self, thread_id: str | None) -> ThreadFolder:
         return self.home.thread(thread_id or "")

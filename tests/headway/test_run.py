@@ -334,3 +334,18 @@ def test_wrong_use_is_one_line_before_any_model_call(
     given = {"model": replies("never asked"), **options}
     with pytest.raises(HeadwayError, match=says):
         run_agent(task, **given)
+
+
+def test_a_key_of_the_host_never_reaches_model_journal_or_trace(
+    workspace: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-123456789")
+    (workspace / "leak.txt").write_text("key: sk-test-123456789\n")
+    model = replies([bash("env; cat leak.txt"), call("read_file", "r1", path="leak.txt")], "ok")
+    result = run_agent("x", model=model, workspace=workspace, check="cat leak.txt; false")
+    assert "sk-test-123456789" not in result.model_dump_json()
+    written = [
+        path.read_bytes() for path in own_home.rglob("*.sqlite*") if "snapshots" not in str(path)
+    ]
+    assert written
+    assert not any(b"sk-test-123456789" in data for data in written)

@@ -4,7 +4,7 @@ The tools node sets it around each call, so tools stay plain functions of their 
 know nothing of graphs, and two branches of one process never see each other's folder.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -30,6 +30,8 @@ class ToolEnv:
     snapshots: "Snapshots | None"
     tool_timeout: float
     """Seconds that one tool call may take at most."""
+    mask: Callable[[str], str] = str
+    """Replaces the host's secrets in a text before anything is recorded or shown."""
 
 
 _current: ContextVar[ToolEnv | None] = ContextVar("headway_tool_env", default=None)

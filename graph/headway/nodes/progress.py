@@ -1,5 +1,6 @@
 """progress: is the run getting anywhere? A pure detector over the newest round."""
 
+import json
 from typing import Any
 
 from langchain_core.messages import AIMessage
@@ -29,8 +30,20 @@ def progress(state: State, runtime: Runtime[Context], *, parts: Parts) -> Update
         run["stop"] = Stop(status="no_progress", evidence=verdict.evidence)
     told: dict[str, Any] = {}
     if verdict.level != "go_on":
+        runtime.stream_writer({"type": "note", "about": "progress", "text": verdict.advice})
         told = {"level": verdict.level, "rule": verdict.rule, "advice": verdict.advice}
     return {"hw_progress": memory, "hw_verdict": told, "hw_run": run}
+
+
+def _counter(content: str | list[Any], field: str | None) -> float | None:
+    """The count that a tool declared: a number in a field of its JSON result."""
+    if field is None or not isinstance(content, str):
+        return None
+    try:
+        value = json.loads(content).get(field)
+    except (ValueError, AttributeError):
+        return None
+    return float(value) if isinstance(value, int | float) else None
 
 
 def _plain(content: str | list[Any]) -> str:
@@ -52,6 +65,9 @@ def _round(state: State, message: AIMessage, runtime: Runtime[Context], parts: P
                 kind=parts.declaration(call["name"]).kind,
                 neutral=parts.declaration(call["name"]).neutral,
                 problem=bad.get(call["id"], {}).get("code"),
+                counter=_counter(
+                    seen.get(call["id"] or "", ""), parts.declaration(call["name"]).counter
+                ),
             )
             for call in message.tool_calls
         ),
