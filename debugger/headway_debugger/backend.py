@@ -7,23 +7,21 @@ All calls block: inside an event loop use `asyncio.to_thread`, which works for a
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
-from uuid import UUID
 
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.graph import Edge
+from langchain_core.runnables.graph import Graph as DrawableGraph
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.errors import InvalidUpdateError
 from langgraph.types import StateSnapshot
 
 from headway_debugger.normal import messages_in, normal_snapshot
-from headway_debugger.rows import Row, RowStore, corrupted
+from headway_debugger.rows import NO_TASK, Row, RowStore, corrupted
 from headway_debugger.savers import rows_of
 from headway_tools.errors import HeadwayError
 
 MESSAGES = "messages"
-_NO_TASK = str(UUID(int=0))
-"""LangGraph's id for writes that no task made."""
-
 HISTORY_LIMIT = 200
 """Newest checkpoints read where there are no rows to read: 30 to 50 ms each on a server."""
 
@@ -36,6 +34,8 @@ class Graph(Protocol):
     def get_state_history(
         self, config: RunnableConfig, *, limit: int | None = None
     ) -> Iterator[StateSnapshot]: ...
+
+    def get_graph(self) -> DrawableGraph: ...
 
     def update_state(
         self, config: RunnableConfig, values: Any, as_node: str | None = None
@@ -139,15 +139,19 @@ class Backend:
                 ) from error
         return checkpoint_of(written)
 
-    def loose_writes(self, thread_id: str, checkpoint_id: str) -> dict[str, Any] | None:
-        """Values that belong to a checkpoint's state but to no task, by channel.
+    def edges(self) -> list[Edge]:
+        """The graph's edges, as drawn."""
+        return list(self.graph.get_graph().edges)
 
-        None where they came with an answer (`Command(resume=…, update=…)`): part of it.
+    def loose_writes(self, thread_id: str, checkpoint_id: str) -> dict[str, Any]:
+        """Values set on a checkpoint by no task, by channel.
+
+        Not those that came with an answer (`Command(resume=…, update=…)`): they are part of it.
         """
         stored = self.saver.get_tuple(address(thread_id, checkpoint_id)) if self.saver else None
-        loose = [w for w in (stored and stored.pending_writes) or [] if w[0] == _NO_TASK]
+        loose = [w for w in (stored and stored.pending_writes) or [] if w[0] == NO_TASK]
         if any(channel == "__resume__" for _, channel, _ in loose):
-            return None
+            return {}
         return {channel: value for _, channel, value in loose}
 
     def set_values(self, thread_id: str, checkpoint_id: str, values: Mapping[str, Any]) -> None:
@@ -157,7 +161,7 @@ class Backend:
         checkpoint: savers keep the first writes.
         """
         saver = self.require_saver("setting values")
-        saver.put_writes(address(thread_id, checkpoint_id), list(values.items()), _NO_TASK)
+        saver.put_writes(address(thread_id, checkpoint_id), list(values.items()), NO_TASK)
 
     def require_saver(self, verb: str) -> BaseCheckpointSaver[Any]:
         """The saver, for verbs that a server does not offer."""

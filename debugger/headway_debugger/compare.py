@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from headway_debugger.backend import MESSAGES, Backend
-from headway_debugger.steps import Tokens, tokens_of
+from headway_debugger.steps import Tokens, made_by_tasks, tokens_of, written
 from headway_debugger.tree import ThreadTree, TreeNode
 
 _CHUNK = 64
@@ -144,16 +144,15 @@ def state_difference(
 
 
 def _own_steps(side: Side) -> list[TreeNode]:
-    """The line to a checkpoint without copies, which repeat the step beside them."""
+    """The line to a checkpoint with each plain copy replaced by what it copies."""
     line = side.tree.lineage(side.node)
     kept: list[TreeNode] = []
-    for position, node in enumerate(line):
+    for node in line:
         original = side.tree.branches[node.branch].forked_from
-        is_copy = node.source == "fork"
-        if is_copy and original is not None and original.parent == node.parent:
-            kept.append(original)
-        elif not is_copy or position == 0:
+        if node.source != "fork" or "edit" in node.marks:
             kept.append(node)
+        elif original is not None and original.parent == node.parent:
+            kept.append(original)
     return kept
 
 
@@ -163,10 +162,10 @@ def _signed(
     """Each step with what is compared of it, read a chunk at a time."""
     for start in range(0, len(line), _CHUNK):
         chunk = line[start : start + _CHUNK]
-        parents = [node.parent for node in chunk if node.parent]
-        produced = backend.produced(side.tree.thread_id, parents)
+        parents = {node.parent for node in chunk if node.parent and made_by_tasks(node)}
+        produced = backend.produced(side.tree.thread_id, sorted(parents))
         for node in chunk:
-            messages = produced.get(node.parent or "", []) if node.source != "input" else []
+            messages = written(backend, side.tree, node, produced)
             signatures = [message_signature(message) for message in messages]
             yield node, (node.writers, node.source == "input", signatures)
 

@@ -40,14 +40,16 @@ def task_edit(values: Mapping[str, Any], content: Content) -> Edit:
 
 
 def reply_edit(values: Mapping[str, Any], reply: AIMessage) -> Edit:
-    """`reply` in place of the model's last one, its calls included: the graph routes it anew.
+    """`reply` in place of the model's last one, its calls included.
 
+    Where one of them calls tools and the other does not, the graph's edges decide anew.
     `HeadwayError`: there is no reply, or tools have answered it already.
     """
-    messages = _messages(values)
-    if not messages or not isinstance(messages[-1], AIMessage):
+    last = _messages(values)[-1:]
+    if not last or not isinstance(last[0], AIMessage):
         raise HeadwayError("the last message here is no reply: choose the step after the model")
-    return Edit({MESSAGES: [reply.model_copy(update={"id": messages[-1].id})]})
+    replaced = reply.model_copy(update={"id": last[0].id})
+    return Edit({MESSAGES: [replaced]}, reroute=bool(reply.tool_calls) != bool(last[0].tool_calls))
 
 
 def human_edit(content: Content) -> Edit:
@@ -70,7 +72,7 @@ def together(edits: Sequence[Edit]) -> Edit:
         for key, value in edit.values.items():
             both = key == MESSAGES and key in values
             values[key] = [*values[key], *value] if both else value
-    return Edit(values, next(iter(nodes), None))
+    return Edit(values, next(iter(nodes), None), any(edit.reroute for edit in edits))
 
 
 def _messages(values: Mapping[str, Any]) -> list[BaseMessage]:

@@ -1,9 +1,8 @@
 """Forks: a new branch from any checkpoint, the original left as it is.
 
-A fork is first a copy *beside* its original (`__copy__`), then, with edits, an update on that
-copy. So nothing is ever written to the original's rows: LangGraph would store an edit of a tip
-as results of the tip itself. A question is asked again, an answered one as well: only a copy
-has no old answers, while `Command(resume=…)` at an answered checkpoint runs the old decision.
+A fork is a copy *beside* its original (`__copy__`); edits go on the copy. LangGraph would store
+an edit of a tip as results of the tip itself. A question is asked again, an answered one as
+well: only a copy has no old answers, `Command(resume=…)` would run the old decision.
 """
 
 from collections.abc import Mapping
@@ -11,10 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.types import Command, StateSnapshot
+from langgraph.types import StateSnapshot
 
 from headway_debugger.backend import MESSAGES, Backend, address
 from headway_debugger.normal import messages_in
+from headway_debugger.rows import AS_NODE
 from headway_debugger.tree import ThreadTree, TreeNode
 from headway_tools.errors import HeadwayError
 
@@ -24,14 +24,16 @@ START = "__start__"
 
 @dataclass(frozen=True)
 class Edit:
-    """Values for the graph's channels, written as if `as_node` had just run.
+    """Values for the graph's channels, through their reducers.
 
-    `as_node=None`: the node that made the checkpoint, so that the same node follows unless
-    the edit itself decides otherwise (an answer whose calls are gone goes elsewhere).
+    `as_node=None`: the values are set and what runs next stays. With `reroute` they count as
+    the result of the node that made the checkpoint, whose edges decide anew (a reply whose
+    calls are gone goes elsewhere).
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)
     as_node: str | None = None
+    reroute: bool = False
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class Fork:
 
 
 def fork(backend: Backend, thread_id: str, node: TreeNode, edit: Edit | None = None) -> Fork:
-    """Copy `node` as a new branch of its thread and write `edit` on it.
+    """Copy `node` as a new branch of its thread and put `edit` on it.
 
     Works from every checkpoint: start, end, mid-batch, before a question answered or not.
     Tasks of an unfinished step run again on the branch. Continue with
@@ -52,41 +54,67 @@ def fork(backend: Backend, thread_id: str, node: TreeNode, edit: Edit | None = N
     `HeadwayError`: the edit does not fit, or the graph needs `as_node` to know how to go on.
     """
     before = backend.snapshot(thread_id, node.id)
-    following = tuple(before.next)
-    written, along = _split(backend, before, edit or Edit())
-    as_node = _writer(node, following, edit) if edit and written else ""
-    along = {**(backend.loose_writes(thread_id, node.id) or {}), **along}
+    plan = _plan(backend, node, before, edit or Edit())
+    kept = backend.loose_writes(thread_id, node.id)
     start = head = backend.update(thread_id, node.id, None, COPY)
-    if written:
-        note = {"hw_as_node": as_node, "hw_fork": node.id}
-        head = backend.update(thread_id, start, written, as_node, note)
-        after = tuple(backend.snapshot(thread_id, head).next)
-        if not after and following and not _chosen(backend, edit, as_node):
-            head, after = _go_on(backend, thread_id, head, as_node, following)
-        following = after
-    if along:
+    following = tuple(before.next)
+    if plan.written:
+        note = {AS_NODE: plan.as_node}
+        head = backend.update(thread_id, start, plan.written, plan.as_node, note)
+        following = tuple(backend.snapshot(thread_id, head).next)
+    if along := merged(kept, plan.along):
         backend.set_values(thread_id, head, along)
     return Fork(start, head, following)
 
 
-def _split(
-    backend: Backend, before: StateSnapshot, edit: Edit
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What is written as a node's result, and what is only set.
+@dataclass(frozen=True)
+class _Plan:
+    """How an edit gets into a branch: `written` as a node's result, `along` set beside it."""
 
-    Messages decide what runs next, plain channels do not; a server can only do the first.
-    """
+    written: dict[str, Any]
+    as_node: str
+    along: dict[str, Any]
+
+
+def _plan(backend: Backend, node: TreeNode, before: StateSnapshot, edit: Edit) -> _Plan:
+    """Set what may be set: what runs next then stays. A server can only write."""
     given = pending_input(backend, before)
-    if not backend.local or edit.as_node not in (None, START):
-        return _over(given, edit.values), {}
-    along = {k: v for k, v in edit.values.items() if k != MESSAGES and k not in given}
-    written = {k: v for k, v in edit.values.items() if k not in along}
-    return (_over(given, written) if written else {}), along
+    as_node = edit.as_node or (START if tuple(before.next) == (START,) else None)
+    if not backend.local or edit.reroute or as_node not in (None, START):
+        written = over(given, edit.values) if edit.values else {}
+        return _Plan(written, _writer(backend, node, before, edit) if written else "", {})
+    accepted = {MESSAGES, *given} if as_node == START else set()
+    taken = {key: value for key, value in edit.values.items() if key in accepted}
+    along = {key: value for key, value in edit.values.items() if key not in accepted}
+    return _Plan(over(given, taken) if taken else {}, START, along)
 
 
-def _chosen(backend: Backend, edit: Edit | None, as_node: str) -> bool:
-    """Whether what follows an edit was decided: by the caller, or by the node's edges."""
-    return bool(edit and edit.as_node is not None) or _has_edges(backend, as_node)
+def _writer(backend: Backend, node: TreeNode, before: StateSnapshot, edit: Edit) -> str:
+    """The node to write an edit for."""
+    following = tuple(before.next)
+    if edit.as_node is not None:
+        return edit.as_node
+    if following == (START,):
+        return START
+    leading = None if edit.reroute else _leads_to(backend, following)
+    if leading is not None:
+        return leading
+    if len(node.writers) == 1:
+        return node.writers[0]
+    raise HeadwayError(
+        f"step {node.name} was made by {', '.join(node.writers) or 'an edit'}: "
+        "say for which node the edit counts (as_node)"
+    )
+
+
+def _leads_to(backend: Backend, following: tuple[str, ...]) -> str | None:
+    """A node whose one edge goes to what runs next, whatever the state."""
+    edges = backend.edges()
+    for start in sorted({edge.source for edge in edges} - {START}):
+        out = [edge for edge in edges if edge.source == start]
+        if len(out) == 1 and not out[0].conditional and (out[0].target,) == following:
+            return start
+    return None
 
 
 def continue_from(tree: ThreadTree, branch: str) -> RunnableConfig:
@@ -121,7 +149,7 @@ def pending_input(backend: Backend, snapshot: StateSnapshot) -> dict[str, Any]:
     return dict(given) if isinstance(given, dict) else {}
 
 
-def _over(given: Mapping[str, Any], edited: Mapping[str, Any]) -> dict[str, Any]:
+def over(given: Mapping[str, Any], edited: Mapping[str, Any]) -> dict[str, Any]:
     """`edited` over an input: its messages replace those they were made from."""
     messages = messages_in([given.get(MESSAGES, [])])
     for message in messages_in([edited.get(MESSAGES, [])] if messages else []):
@@ -133,39 +161,7 @@ def _over(given: Mapping[str, Any], edited: Mapping[str, Any]) -> dict[str, Any]
     return {**given, **edited, **({MESSAGES: messages} if messages else {})}
 
 
-def _writer(node: TreeNode, following: tuple[str, ...], edit: Edit) -> str:
-    """The node to write an edit for."""
-    if edit.as_node is not None:
-        return edit.as_node
-    if following == (START,):
-        return START
-    if len(node.writers) == 1:
-        return node.writers[0]
-    raise HeadwayError(
-        f"step {node.name} was made by {', '.join(node.writers) or 'an edit'}: "
-        "say for which node the edit counts (as_node)"
-    )
-
-
-def _has_edges(backend: Backend, node: str) -> bool:
-    """Whether edges decide what follows `node`; without any, its own `Command` did."""
-    builder = getattr(backend.graph, "builder", None)
-    if builder is None:
-        return False
-    edges = {start for start, _ in builder.edges}
-    joined = {start for starts, _ in builder.waiting_edges for start in starts}
-    return node in edges or node in joined or bool(builder.branches.get(node))
-
-
-def _go_on(
-    backend: Backend, thread_id: str, head: str, as_node: str, following: tuple[str, ...]
-) -> tuple[str, tuple[str, ...]]:
-    """Name the next nodes again where only the node's own `Command(goto=…)` knew them."""
-    if not backend.local:
-        raise HeadwayError(
-            f"after the edit nothing would run: {as_node} decides by itself what follows; "
-            "name a node with an edge to what shall run (as_node)"
-        )
-    note = {"hw_as_node": as_node}
-    head = backend.update(thread_id, head, Command(goto=list(following)), as_node, note)
-    return head, tuple(backend.snapshot(thread_id, head).next)
+def merged(kept: Mapping[str, Any], along: Mapping[str, Any]) -> dict[str, Any]:
+    """What is set on a branch: new values win, messages add up."""
+    messages = messages_in([kept.get(MESSAGES, []), along.get(MESSAGES, [])])
+    return {**kept, **along, **({MESSAGES: messages} if messages else {})}

@@ -14,6 +14,12 @@ from typing import Any, Protocol
 from headway_tools.errors import HeadwayError
 
 SENDS = "__pregel_tasks"
+AS_NODE = "hw_as_node"
+"""Key of a checkpoint's metadata: the node an edit was written for."""
+
+NO_TASK = str(uuid.UUID(int=0))
+"""LangGraph's id for writes that no task made."""
+
 _MARKS = {"__interrupt__": "interrupt", "__resume__": "answer", "__error__": "error"}
 _UUID_EPOCH = datetime(1582, 10, 15, tzinfo=UTC)
 
@@ -47,7 +53,7 @@ class Row:
     sends: tuple[str, ...] = ()
     """Targets of the `Send`s that tasks from here wrote."""
     marks: frozenset[str] = frozenset()
-    """`interrupt`, `answer`, `error`: what happened to tasks from here."""
+    """`interrupt`, `answer`, `error`: what happened to tasks from here; `edit`: values were set."""
     next: tuple[str, ...] | None = None
     """What runs next, where the backend says so by itself."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
@@ -61,7 +67,7 @@ class RowStore(Protocol):
         ...
 
     def writes(self, thread_id: str, ids: Iterable[str], channel: str) -> dict[str, list[Any]]:
-        """Decoded values written to `channel` by tasks that ran from each of `ids`."""
+        """Decoded values that tasks wrote to `channel` while they ran from each of `ids`."""
         ...
 
     def copy(self, thread_id: str, target: str) -> None:
@@ -121,9 +127,15 @@ def make_row(
         source=str(metadata.get("source", "loop")),
         ran=ran_by(writes),
         sends=sends,
-        marks=frozenset(_MARKS[w.channel] for w in writes if w.channel in _MARKS),
+        marks=_marks(writes),
         metadata=metadata,
     )
+
+
+def _marks(writes: Iterable[Write]) -> frozenset[str]:
+    marks = {_MARKS[w.channel] for w in writes if w.channel in _MARKS}
+    loose = {w.channel for w in writes if w.task == NO_TASK}
+    return frozenset(marks | {"edit"} if loose and "__resume__" not in loose else marks)
 
 
 def corrupted(thread_id: str, checkpoint_id: str, error: Exception) -> HeadwayError:

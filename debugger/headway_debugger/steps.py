@@ -1,12 +1,13 @@
 """What each step did: status, tokens, seconds, tools and messages, for a page of a branch."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
-from headway_debugger.backend import Backend
+from headway_debugger.backend import MESSAGES, Backend
+from headway_debugger.normal import messages_in
 from headway_debugger.tree import ThreadTree, TreeNode
 
 StepStatus = Literal["done", "tool_error", "waiting", "failed", "unfinished", "ended"]
@@ -46,17 +47,32 @@ def steps(backend: Backend, tree: ThreadTree, nodes: Iterable[TreeNode]) -> list
     Reads the messages of these steps only, and the state of tips only.
     """
     page = list(nodes)
-    parents = {node.parent for node in page if _made_by_tasks(node) and node.parent}
+    parents = {node.parent for node in page if made_by_tasks(node) and node.parent}
     produced = backend.produced(tree.thread_id, sorted(parents))
     return [
         _step(
             node,
             tree,
             _following(backend, tree, node),
-            produced.get(node.parent or "", []) if _made_by_tasks(node) else [],
+            written(backend, tree, node, produced),
         )
         for node in page
     ]
+
+
+def written(
+    backend: Backend,
+    tree: ThreadTree,
+    node: TreeNode,
+    produced: Mapping[str, list[BaseMessage]],
+) -> list[BaseMessage]:
+    """The messages of a step: its tasks' (`produced`, by parent), or those set by an edit."""
+    if made_by_tasks(node):
+        return produced.get(node.parent or "", [])
+    if "edit" in node.marks:
+        loose = backend.loose_writes(tree.thread_id, node.id)
+        return messages_in([loose.get(MESSAGES, [])])
+    return []
 
 
 def tokens_of(messages: Iterable[BaseMessage]) -> Tokens:
@@ -80,7 +96,7 @@ def tool_names(messages: Iterable[BaseMessage]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _made_by_tasks(node: TreeNode) -> bool:
+def made_by_tasks(node: TreeNode) -> bool:
     """A copy's parent holds the writes of the original, an input's those of no task."""
     return node.source in ("loop", "update")
 

@@ -9,7 +9,7 @@ from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from headway_debugger.rows import Row, created
+from headway_debugger.rows import AS_NODE, Row, created
 from headway_tools.errors import HeadwayError
 
 MAIN = "main"
@@ -31,8 +31,6 @@ class TreeNode:
     next: tuple[str, ...] | None
     created: datetime | None
     marks: frozenset[str]
-    as_node: str | None = None
-    """The node an edit was written for."""
 
     @property
     def name(self) -> str:
@@ -160,7 +158,6 @@ def _node(
         next=_next(row, children, by_id),
         created=created(row.id),
         marks=row.marks,
-        as_node=row.metadata.get("hw_as_node"),
     )
 
 
@@ -169,8 +166,8 @@ def _writers(row: Row, parent: Row | None, by_id: Mapping[str, Row]) -> tuple[st
 
     A fork that `invoke` makes has its original as *parent* (step + 1): same writers as that.
     """
-    if row.metadata.get("hw_as_node"):
-        return (str(row.metadata["hw_as_node"]),)
+    if row.metadata.get(AS_NODE):
+        return (str(row.metadata[AS_NODE]),)
     if parent is None or row.source in ("input", "update"):
         return ()
     if row.source == "fork" and row.step == parent.step + 1:

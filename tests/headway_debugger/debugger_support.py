@@ -25,6 +25,10 @@ class Delta(TypedDict, total=False):
     count: int
 
 
+class OnlyMessages(TypedDict):
+    messages: Annotated[list[AnyMessage], DeltaChannel(_messages_delta_reducer)]
+
+
 def _agent(state: Any) -> dict[str, Any]:
     """Two calls, then an answer that repeats the results and the task."""
     messages = state["messages"]
@@ -63,9 +67,11 @@ def _result(call: Any, text: str) -> ToolMessage:
     return ToolMessage(text, name=call["name"], tool_call_id=call["id"])
 
 
-def build(saver: Any, schema: Any = Delta) -> CompiledStateGraph[Any, Any, Any, Any]:
+def build(
+    saver: Any, schema: Any = Delta, input_schema: Any = None
+) -> CompiledStateGraph[Any, Any, Any, Any]:
     """START → agent → approve → tools → agent … → END."""
-    graph = StateGraph(schema)
+    graph = StateGraph(schema, input_schema=input_schema)
     graph.add_node("agent", _agent)
     graph.add_node("approve", _approve, destinations=("tools", "agent"))
     graph.add_node("tools", _tools)

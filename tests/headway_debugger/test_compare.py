@@ -29,7 +29,7 @@ def test_a_branch_differs_from_its_original_at_the_edited_step(finished: Any) ->
     finished.invoke(None, address("t", made.head))
     found = diff(backend, _side(backend, "main"), _side(backend, "b2"))
     assert found.first is not None
-    assert [node and node.name for node in found.first] == ["8", "b2.9"]
+    assert [node and node.name for node in found.first] == ["7", "b2.8"]
     assert found.same_messages == 4
     assert texts(list(found.messages[0])) == ["seen1", "task: seen0 seen1"]
     assert texts(list(found.messages[1])) == ["changed", "task: seen0 changed"]

@@ -3,12 +3,12 @@
 from typing import Any
 
 import pytest
-from debugger_support import stored_rows, texts
+from debugger_support import Delta, OnlyMessages, build, stored_rows, texts
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.types import Command
 
 from headway_debugger.backend import Backend, address
-from headway_debugger.edits import value_edit
+from headway_debugger.edits import human_edit, reply_edit, together, value_edit
 from headway_debugger.fork import Edit, continue_from, fork
 from headway_debugger.tree import resolve
 from headway_debugger.views import tree
@@ -108,8 +108,10 @@ def test_an_edited_reply_is_routed_anew(finished: Any) -> None:
     backend = Backend(finished)
     node = resolve(tree(backend, "t"), "2")
     reply = backend.snapshot("t", node.id).values["messages"][-1]
-    made = fork(backend, "t", node, Edit({"messages": [AIMessage("done", id=reply.id)]}))
+    values = backend.snapshot("t", node.id).values
+    made = fork(backend, "t", node, reply_edit(values, AIMessage("done")))
     assert made.next == ()
+    assert backend.snapshot("t", made.head).values["messages"][-1].id == reply.id
 
 
 def test_the_task_changed_at_the_very_start_keeps_the_rest_of_the_input(graph: Any) -> None:
@@ -149,6 +151,19 @@ def test_a_plain_value_is_set_without_changing_what_runs_next(finished: Any, ste
         assert backend.snapshot("t", tip.id).values["count"] >= 100
 
 
+def test_a_new_message_and_a_value_the_input_cannot_carry_go_in_together(saver: Any) -> None:
+    graph = build(saver, Delta, input_schema=OnlyMessages)
+    graph.invoke({"messages": [HumanMessage("task")]}, address("t"))
+    backend = Backend(graph)
+    edit = together([human_edit("more"), value_edit("count", 50)])
+    for step in ("0", "1", "main"):
+        made = fork(backend, "t", resolve(tree(backend, "t"), step), edit)
+        assert made.next == ("agent",)
+        values = backend.snapshot("t", made.head).values
+        assert (values["messages"][-1].text, values["count"]) == ("more", 50)
+        assert graph.invoke(None, address("t", made.head))["count"] > 50
+
+
 def test_a_value_that_is_part_of_the_input_replaces_it(graph: Any) -> None:
     graph.invoke({"messages": [HumanMessage("task")], "count": 40}, address("t"))
     backend = Backend(graph)
@@ -162,7 +177,7 @@ def test_an_edit_without_a_known_writer_wants_as_node_and_writes_nothing(finishe
     node = tree(backend, "t").nodes[config["configurable"]["checkpoint_id"]]
     count = len(backend.rows("t"))
     with pytest.raises(HeadwayError, match="as_node"):
-        fork(backend, "t", node, Edit({"messages": [HumanMessage("x")]}))
+        fork(backend, "t", node, Edit({"messages": [HumanMessage("x")]}, reroute=True))
     assert len(backend.rows("t")) == count
 
 

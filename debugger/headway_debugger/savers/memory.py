@@ -7,6 +7,7 @@ from typing import Any
 from langgraph.checkpoint.memory import InMemorySaver
 
 from headway_debugger.rows import (
+    NO_TASK,
     SENDS,
     Row,
     Write,
@@ -47,7 +48,8 @@ class MemoryRows:
         ]
 
     def _values(self, thread_id: str, checkpoint_id: str, channel: str) -> list[Any]:
-        found = [w for w in self._writes(thread_id, checkpoint_id) if w.channel == channel]
+        stored = self._writes(thread_id, checkpoint_id)
+        found = [w for w in stored if w.channel == channel and w.task != NO_TASK]
         return [self.saver.serde.loads_typed(w.value) for w in sorted(found, key=lambda w: w.order)]
 
     def copy(self, thread_id: str, target: str) -> None:

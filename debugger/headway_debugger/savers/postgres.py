@@ -3,12 +3,13 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, LiteralString
 
 from langgraph.checkpoint.postgres import PostgresSaver
 from psycopg.types.json import Jsonb
 
 from headway_debugger.rows import (
+    NO_TASK,
     SENDS,
     Row,
     Write,
@@ -19,7 +20,7 @@ from headway_debugger.rows import (
     without_counters,
 )
 
-_TABLES = {
+_TABLES: dict[LiteralString, LiteralString] = {
     "checkpoints": "checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata",
     "checkpoint_blobs": "checkpoint_ns, channel, version, type, blob",
     "checkpoint_writes": (
@@ -96,8 +97,9 @@ class PostgresRows:
             stored = cursor.execute(
                 "SELECT checkpoint_id, type, blob FROM checkpoint_writes WHERE thread_id = %s "
                 "AND checkpoint_ns = '' AND channel = %s AND checkpoint_id = ANY(%s) "
+                "AND task_id <> %s "
                 "ORDER BY checkpoint_id, task_path, task_id, idx",
-                (thread_id, channel, list(ids)),
+                (thread_id, channel, list(ids), NO_TASK),
             ).fetchall()
         found: dict[str, list[Any]] = defaultdict(list)
         for row in stored:

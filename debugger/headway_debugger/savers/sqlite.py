@@ -10,6 +10,7 @@ from typing import Any
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from headway_debugger.rows import (
+    NO_TASK,
     SENDS,
     Row,
     Write,
@@ -60,12 +61,14 @@ class SqliteRows:
     def writes(self, thread_id: str, ids: Iterable[str], channel: str) -> dict[str, list[Any]]:
         query = (
             "SELECT task_path, task_id, idx, type, value FROM writes WHERE thread_id = ? "
-            "AND checkpoint_ns = '' AND checkpoint_id = ? AND channel = ?"
+            "AND checkpoint_ns = '' AND checkpoint_id = ? AND channel = ? AND task_id <> ?"
         )
         found: dict[str, list[Any]] = {}
         for checkpoint_id in ids:
             with self.saver.cursor(transaction=False) as cursor:
-                stored = cursor.execute(query, (thread_id, checkpoint_id, channel)).fetchall()
+                stored = cursor.execute(
+                    query, (thread_id, checkpoint_id, channel, NO_TASK)
+                ).fetchall()
             ordered = sorted(stored, key=lambda columns: columns[:3])
             try:
                 found[checkpoint_id] = [
