@@ -3,9 +3,6 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from headway_tools.errors import HeadwayError
-    from headway_tools.kinds import declare
-
     from headway.build import build_agent, workspace_tools
     from headway.context import Context
     from headway.limits import Limits
@@ -14,6 +11,8 @@ if TYPE_CHECKING:
     from headway.run import arun_agent, astream_agent, run_agent, stream_agent
     from headway.status import Status
     from headway.trace import StepTrace
+    from headway_tools.errors import HeadwayError
+    from headway_tools.kinds import declare
 
 __all__ = [
     "Context",

@@ -20,7 +20,7 @@ from langchain_core.messages import (
 )
 
 from headway.plain import clean_json, clean_text, sendable, short_id
-from headway.validity import CALL_KEYS, is_blank, is_call_block, problems, text_of
+from headway.validity import CALL_KEYS, is_blank, is_void_block, problems, text_of
 
 __all__ = ["OpenCalls", "closed", "mend", "merged_names", "open_calls", "place", "problems"]
 
@@ -90,6 +90,8 @@ def mend(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
 def _clean(message: BaseMessage) -> BaseMessage:
     """One message on its own: sendable, and of one of the four kinds."""
     content = clean_json(message.content)
+    if isinstance(content, list):
+        content = [block for block in content if not is_void_block(block)]
     if isinstance(message, AIMessage):
         return _clean_reply(message, content)
     if isinstance(message, ToolMessage | HumanMessage) and is_blank(message):
@@ -100,8 +102,6 @@ def _clean(message: BaseMessage) -> BaseMessage:
 
 
 def _clean_reply(message: AIMessage, content: Any) -> AIMessage:
-    if isinstance(content, list):
-        content = [block for block in content if not is_call_block(block)]
     calls = [
         ToolCall(
             name=clean_text(call["name"]) or "unknown",

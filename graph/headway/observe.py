@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-from headway_tools.env import ToolEnv
-from headway_tools.errors import ToolFailure
-from headway_tools.results import observation
-
 from headway.parts import Parts
 from headway.state import Observation
 from headway.truncation import shorten
+from headway_tools.env import ToolEnv
+from headway_tools.errors import ToolFailure
+from headway_tools.results import observation
 
 
 def texts(

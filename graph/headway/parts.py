@@ -4,10 +4,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from headway_tools.env import ToolEnv
-from headway_tools.errors import HeadwayError
-from headway_tools.kinds import Declaration, declaration_of
-from headway_tools.sandbox import require_isolation
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.tools import BaseTool
@@ -18,6 +14,10 @@ from headway.environment import Environments
 from headway.limits import Limits
 from headway.models import open_model
 from headway.state import State
+from headway_tools.env import ToolEnv
+from headway_tools.errors import HeadwayError
+from headway_tools.kinds import Declaration, declaration_of
+from headway_tools.sandbox import require_isolation
 
 Update = dict[str, Any]
 

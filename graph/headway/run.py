@@ -7,9 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from headway_tools.errors import HeadwayError
-from headway_tools.home import Home, default_home
-from headway_tools.locks import BranchLock
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
@@ -27,10 +24,12 @@ from headway.outcome import Outcome
 from headway.parts import Parts
 from headway.report import outcome
 from headway.status import Status
-
 from headway.steps import trace
 from headway.storage import async_sqlite_saver, sqlite_saver
 from headway.threads import ThreadRecord, load_record, new_thread_id, save_record
+from headway_tools.errors import HeadwayError
+from headway_tools.home import Home, default_home
+from headway_tools.locks import BranchLock
 
 LOCK_SECONDS: Final = 2.0
 """How long a run waits for another one on the same branch before it is refused."""

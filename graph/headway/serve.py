@@ -9,11 +9,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
-from headway_tools.errors import HeadwayError
-from headway_tools.home import default_home
-
 from headway.build import Agent, Options, compile_agent, make_parts
 from headway.limits import Limits
+from headway_tools.errors import HeadwayError
+from headway_tools.home import default_home
 
 
 @lru_cache(maxsize=1)

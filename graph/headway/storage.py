@@ -6,10 +6,11 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 import aiosqlite
-from headway_tools.errors import HeadwayError
-from headway_tools.home import Home
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+from headway_tools.errors import HeadwayError
+from headway_tools.home import Home
 
 BUSY_SECONDS = 30.0
 """How long a write waits for another process."""

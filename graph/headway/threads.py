@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from headway_tools.errors import HeadwayError
-from headway_tools.home import Home
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from headway.status import Status
+from headway_tools.errors import HeadwayError
+from headway_tools.home import Home
 
 RECORD_VERSION = 1
 

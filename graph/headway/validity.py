@@ -25,6 +25,8 @@ def problems(messages: Sequence[BaseMessage]) -> list[str]:
 def _faults(message: BaseMessage) -> Iterator[str]:
     if not is_plain(message.content):
         yield "text that cannot be sent"
+    if any(is_void_block(block) for block in message.content):
+        yield "a call or an empty text among the parts of the content"
     if isinstance(message, AIMessage):
         yield from _reply_faults(message)
     elif is_blank(message):
@@ -36,8 +38,6 @@ def _reply_faults(message: AIMessage) -> Iterator[str]:
         yield "empty assistant message"
     if message.invalid_tool_calls or any(key in message.additional_kwargs for key in CALL_KEYS):
         yield "calls besides tool_calls"
-    if any(is_call_block(block) for block in message.content):
-        yield "a call in the content"
     for call in message.tool_calls:
         if not is_plain(call["args"]):
             yield f"arguments of {call['name']} that cannot be sent"
@@ -88,8 +88,17 @@ def is_call_block(block: Any) -> bool:
     return isinstance(block, dict) and block.get("type") in _CALL_BLOCKS
 
 
+def is_void_block(block: Any) -> bool:
+    """A content block that no request should hold: a call, or a text that is empty."""
+    if not isinstance(block, dict):
+        return False
+    return is_call_block(block) or (
+        block.get("type") == "text" and not str(block.get("text") or "").strip()
+    )
+
+
 def is_blank(message: BaseMessage) -> bool:
     """No text and, besides text, nothing to show (an image counts)."""
     if isinstance(message.content, str) or isinstance(message, AIMessage):
         return not text_of(message).strip()
-    return not message.content
+    return all(is_void_block(block) for block in message.content)

@@ -20,7 +20,7 @@ class Tally:
         return self.passed is not None and other.passed is not None and self.passed > other.passed
 
 
-_N = r"(\d{1,9})"
+_N = r"(?<!\d)(\d{1,9})"
 _PYTEST_PART = re.compile(
     rf"{_N} (failed|passed|errors?|skipped|xfailed|xpassed|warnings?|deselected)\b"
 )
@@ -73,7 +73,7 @@ _SUMMARIES: tuple[tuple[str, re.Pattern[str]], ...] = (
 _CLEAN = re.compile(
     r"^(?:Success: no issues found|All checks passed!|No issues found|no errors found)", re.M | re.I
 )
-_HINT = re.compile(r"(?i)fail|error|pass|problem|issues")
+_HINT = re.compile(r"(?i)fail|error|pass|problem|issues|\bran \d")
 _ERROR_LINE = re.compile(
     r"^(?:error(?:\[\w+\])?: |[\w./\\-]+(?:\(\d+,\d+\)|:\d+(?::\d+)?): (?:fatal )?error\b)", re.M
 )

@@ -106,7 +106,7 @@ def _open(observation: str) -> tuple[str, bool]:
     error = data.get("error")
     if error:
         parts.insert(0, f"error {error}: {data.get('message', '')}")
-    elif not parts:
+    elif not parts and "stdout" not in data:
         return observation, failed
     if isinstance(exit_code, int) and exit_code != 0:
         parts.append(f"exit code {exit_code}")

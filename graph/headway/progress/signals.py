@@ -123,8 +123,8 @@ def _repeated(
 def _failed(memory: Memory, seen: Seen, settings: ProgressSettings) -> Signal:
     """A failure in new words: the same class from other calls is evidence; the same call that
     now names something else has moved on."""
-    times = memory.error_count(seen.error)
-    again = memory.error_count(seen.line) > 0
+    again = memory.error_count(seen.line)
+    times = max(again, memory.error_count(seen.error))
     if not times:
         points = 0.0
     elif seen.opened.transient:
@@ -142,7 +142,8 @@ def _fresh(memory: Memory, seen: Seen, round_: Round, settings: ProgressSettings
         return Signal("write", 0.0, seen=seen)
     if not memory.result_seen(seen.result):
         return Signal("news", -settings.news, seen=seen)
-    if writes and round_.changed is None and not seen.opened.nothing:
+    found_nothing = seen.opened.nothing and seen.opened.text.strip()
+    if writes and round_.changed is None and not found_nothing:
         return Signal("write", 0.0, seen=seen)
     if seen.opened.waiting:
         return Signal("poll", settings.poll, 2, seen)

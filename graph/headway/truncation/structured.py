@@ -111,9 +111,10 @@ def _note(value: dict[str, Any], parts: list[str], source: Source) -> dict[str, 
 
 def _fewer(value: dict[str, Any], characters: int, dropped: list[str]) -> dict[str, Any]:
     """`value` with as many entries of its lists and objects as leave room for their texts."""
+    fewer = value
     for most in ENTRIES:
         dropped.clear()
-        fewer: dict[str, Any] = _entries(value, most, (), dropped)
+        fewer = _entries(value, most, (), dropped)
         if len(_dumped(_mapped(fewer, lambda text: text[:FIELD]))) <= characters:
             break
     return fewer

@@ -15,15 +15,14 @@ _THOUGHT_CHARACTERS: Final = 240
 _WRITERS: Final = ("edit", "write", "create", "delete", "move", "patch")
 
 
-def digest(messages: Sequence[BaseMessage], changed: Iterable[str], room: int) -> str:
-    """About `room` characters: the files changed, the model's own words, the calls and how they
-    ended, the last failure. `changed` are files known to have changed besides."""
+def digest(messages: Sequence[BaseMessage], files: Iterable[str], room: int) -> str:
+    """About `room` characters: the changed `files`, the model's own words, the calls and how they
+    ended, the last failure."""
     answers = _answers(messages)
     newest = [message for message in reversed(messages) if isinstance(message, AIMessage)]
-    files = dict.fromkeys([*changed, *edited_files(messages)])
     parts = [
         f"[headway left out {len(newest)} earlier steps here to fit the context window]",
-        _listed("Files changed", reversed(files), room // 5),
+        _listed("Files changed", reversed(dict.fromkeys(files)), room // 5),
         _listed("What you said", map(_thought, newest), room // 4),
         _listed("What you did", _calls(newest, answers), room // 3),
         _failure(messages, min(room // 5, FAILURE_CHARACTERS)),

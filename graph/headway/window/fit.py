@@ -20,6 +20,9 @@ TARGET: Final = 0.6
 DIGEST_SHARE: Final = 0.12
 """Of the room, for what stands in place of the steps left out."""
 
+MOST_FILES: Final = 100
+"""Files remembered in state, which every checkpoint holds."""
+
 _SPARING: Final = 300
 """The last failure is cut like the rest where texts get shorter than this."""
 
@@ -46,6 +49,7 @@ class Shortened(TypedDict, total=False):
     room: int
     """Characters for that."""
     changed: list[str]
+    """Files that the caller knew to have changed."""
     ceiling: int
     """Estimated tokens which a server refused as too many, less a margin."""
 
@@ -81,7 +85,7 @@ def fit(
     base: Shortened = {
         "step": before.get("step", 0) + 1,
         "room": int(DIGEST_SHARE * min(room, ceiling) * 4),
-        "changed": list(dict.fromkeys([*changed, *edited_files(messages)])),
+        "changed": list(changed)[-MOST_FILES:],
     }
     if ceiling < room:
         base["ceiling"] = ceiling
@@ -177,9 +181,12 @@ def _digests(
     """
     stretches = _stretches(messages, dropped)
     for stretch in stretches:
-        files = shortened.get("changed", []) if stretch is stretches[-1] else []
+        first, end = stretch[0][0], stretch[-1][1]
+        newest = stretch is stretches[-1]
+        files = edited_files(messages[0 if newest else first : end])
+        files += shortened.get("changed", []) if newest else []
         room = shortened.get("room", 0) // len(stretches)
-        yield stretch, digest(messages[stretch[0][0] : stretch[-1][1]], files, room)
+        yield stretch, digest(messages[first:end], files, room)
 
 
 def _stretches(messages: Sequence[BaseMessage], dropped: int) -> list[list[tuple[int, int]]]:
