@@ -238,6 +238,30 @@ def test_nothing_outside_is_reached_through_links(root: Path, snapshots: Snapsho
     }
 
 
+def test_what_stands_in_the_way_and_is_not_kept_is_named(root: Path, snapshots: Snapshots) -> None:
+    (root / ".venv").symlink_to("../venv")
+    (root / "data").write_text("a file")
+    snapshot = snapshots.take(root)
+    (root / ".venv").unlink()
+    (root / ".venv/bin").mkdir(parents=True)
+    (root / "data").unlink()
+    (root / "data/node_modules").mkdir(parents=True)
+    (root / "src/main.py").unlink()
+    report = snapshots.restore(snapshot, root)
+    assert named(report.notes) == {".venv": "blocked", "data": "blocked"}
+    assert [change.path for change in report.changes] == ["src/main.py"]
+    assert (root / ".venv/bin").is_dir()
+    assert (root / "data/node_modules").is_dir()
+
+
+def test_the_root_has_a_mode_too(root: Path, snapshots: Snapshots) -> None:
+    root.chmod(0o750)
+    snapshot = snapshots.take(root)
+    root.chmod(0o755)
+    assert [change.path for change in snapshots.restore(snapshot, root).changes] == ["."]
+    assert root.stat().st_mode & 0o777 == 0o750
+
+
 def test_a_hard_link_to_the_outside_is_cut_never_written_through(
     root: Path, snapshots: Snapshots
 ) -> None:
@@ -280,6 +304,14 @@ def test_a_full_store_keeps_the_names_and_says_so(root: Path, tmp_path: Path) ->
     snapshot = snapshots.take(root)
     assert named(snapshots.notes(snapshot)) == {"noise": "store_full"}
     assert snapshots.read(snapshot, "src/main.py") == b"one\ntwo\n"
+    (root / "noise").write_bytes(os.urandom(900_000))
+    kept = snapshots.take(root)
+    (root / "copy").write_bytes((root / "noise").read_bytes())
+    assert snapshots.notes(snapshots.take(root)) == []
+    (root / "copy").write_bytes(os.urandom(900_000))
+    assert named(snapshots.notes(snapshots.take(root))) == {"copy": "store_full"}
+    report = snapshots.restore(kept, root)
+    assert named(report.notes) == {"copy": "store_full"}
     snapshots.close()
 
 

@@ -80,7 +80,8 @@ class Change:
 
     @property
     def path(self) -> str:
-        return display(self.raw)
+        """For people; "." for the root itself."""
+        return display(self.raw) or "."
 
 
 @dataclass(frozen=True, slots=True)

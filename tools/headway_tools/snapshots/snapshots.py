@@ -14,8 +14,8 @@ from headway_tools.snapshots import restoring
 from headway_tools.snapshots.compare import lookup, without_object_stores
 from headway_tools.snapshots.entries import Change, Note, Report, display, raw_path
 from headway_tools.snapshots.patches import render
+from headway_tools.snapshots.reader import Limits
 from headway_tools.snapshots.rules import DEFAULT_EXCLUDED, Exclusions
-from headway_tools.snapshots.scan import Limits
 from headway_tools.snapshots.states import States
 from headway_tools.snapshots.store import Store
 

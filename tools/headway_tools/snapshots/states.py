@@ -20,8 +20,9 @@ from headway_tools.snapshots.entries import (
     encode_notes,
     encode_snapshot,
 )
+from headway_tools.snapshots.reader import Limits
 from headway_tools.snapshots.rules import Exclusions
-from headway_tools.snapshots.scan import Limits, Scan
+from headway_tools.snapshots.scan import Scan
 from headway_tools.snapshots.stats import Stats, decode_stats, encode_stats
 from headway_tools.snapshots.store import Store
 
