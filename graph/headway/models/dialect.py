@@ -96,16 +96,18 @@ def _adapt_message(
     if not dialect.developer and message["role"] == "developer":
         message["role"] = "system"
     if isinstance(message.get("content"), list):
-        message["content"] = _flat(message["content"])
+        message["content"] = _flat(message["content"], only_text=message["role"] == "assistant")
     if dialect.reasoning == "send" and thought is not None:
         message["reasoning_content"] = thought
     return message
 
 
-def _flat(blocks: list[Any]) -> Any:
-    """Text blocks as one string, which every server reads; a list only where it holds more."""
-    if all(isinstance(b, dict) and b.get("type") == "text" for b in blocks):
-        return "\n".join(str(b.get("text", "")) for b in blocks)
+def _flat(blocks: list[Any], *, only_text: bool) -> Any:
+    """Text blocks as one string, which every server reads; a list only where it holds more.
+    Of a reply only the text goes back: no server takes the reasoning blocks of another."""
+    texts = [b for b in blocks if isinstance(b, dict) and b.get("type") == "text"]
+    if only_text or len(texts) == len(blocks):
+        return "\n".join(str(b.get("text", "")) for b in texts) or None
     return blocks
 
 
