@@ -2,6 +2,7 @@
 changing calls one after another in order; each result is recorded once and leaves as a reference.
 """
 
+import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -47,7 +48,9 @@ class Tools(ToolNode):
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Run the open calls of the newest reply."""
-        with self._begin(input) as (batch, groups):
+        batch = self._open(input)
+        groups = plan(input, self._parts, batch)
+        with _running(batch):
             outputs = [
                 refused or super(Tools, self).invoke(group, config, **kwargs)
                 for group, refused in groups
@@ -55,43 +58,46 @@ class Tools(ToolNode):
         return _join(outputs, batch, input.get("hw_files", ""))
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        """`invoke`, asynchronously."""
-        with self._begin(input) as (batch, groups):
+        """`invoke`, asynchronously; what touches the disk stays off the event loop."""
+        batch = await asyncio.to_thread(self._open, input)
+        groups = plan(input, self._parts, batch)
+        with _running(batch):
             outputs = [
                 refused or await super(Tools, self).ainvoke(group, config, **kwargs)
                 for group, refused in groups
             ]
-        return _join(outputs, batch, input.get("hw_files", ""))
+        return await asyncio.to_thread(_join, outputs, batch, input.get("hw_files", ""))
 
-    @contextmanager
-    def _begin(self, state: State) -> Iterator[tuple[Batch, list["Group"]]]:
+    def _open(self, state: State) -> Batch:
         runtime = get_runtime(Context)
-        env = self._parts.env(state, runtime)
-        limits = self._parts.limits(runtime)
-        batch = Batch(
-            env=env,
+        return Batch(
+            env=self._parts.env(state, runtime),
             declaration=self._parts.declaration,
             files=state.get("hw_files", ""),
             run=state.get("hw_run", {}),
-            limits=limits,
+            limits=self._parts.limits(runtime),
             started=time.monotonic(),
         )
-        groups = list(plan(state, self._parts, tool_calls_left(batch.run, limits), batch))
-        token = _batch.set(batch)
-        try:
-            with use_env(env):
-                yield batch, groups
-        finally:
-            _batch.reset(token)
+
+
+@contextmanager
+def _running(batch: Batch) -> Iterator[None]:
+    token = _batch.set(batch)
+    try:
+        with use_env(batch.env):
+            yield
+    finally:
+        _batch.reset(token)
 
 
 Group = tuple[list[ToolCall], list[ToolMessage] | None]
 """Calls to run together, or with the second part what they are answered instead."""
 
 
-def plan(state: State, parts: Parts, left: int | None, batch: Batch) -> Iterator[Group]:
+def plan(state: State, parts: Parts, batch: Batch) -> list[Group]:
     """The open calls in order, as runs of read-only calls, single changing calls, and calls that
     are answered without running. Whatever is not clearly allowed does not run."""
+    left = tool_calls_left(batch.run, batch.limits)
     answers: list[tuple[ToolCall, ToolMessage | None]] = []
     for call in open_calls(state["messages"]).calls:
         refused = refuse(call, state, spent=left is not None and batch.allowed >= left)
@@ -107,10 +113,12 @@ def plan(state: State, parts: Parts, left: int | None, batch: Batch) -> Iterator
             return "refused"
         return "read" if parts.declaration(call["name"]).kind != "write" else call["id"] or ""
 
+    groups: list[Group] = []
     for kind, items in groupby(answers, key=together):
         pairs = list(items)
-        calls = [call for call, _ in pairs]
-        yield calls, [m for _, m in pairs if m is not None] if kind == "refused" else None
+        refusals = [message for _, message in pairs if message is not None]
+        groups.append(([call for call, _ in pairs], refusals if kind == "refused" else None))
+    return groups
 
 
 def refuse(call: ToolCall, state: State, *, spent: bool) -> ToolMessage | None:
