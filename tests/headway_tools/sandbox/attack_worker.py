@@ -4,9 +4,11 @@
 """
 
 import contextlib
+import ctypes
 import json
 import os
-import select
+import resource
+import shutil
 import signal
 import socket
 import subprocess
@@ -16,16 +18,27 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
-from attack_world import PROTECT, Services, World, build_template, build_world, serve, services
-from attacks import ATTACKS, ESCAPED, TOKEN, Attack
+from sandbox.attack_world import (
+    PROTECT,
+    Services,
+    World,
+    build_template,
+    build_world,
+    serve,
+    services,
+)
+from sandbox.attacks import ATTACKS, ESCAPED, TOKEN, Attack
 
 from headway_tools.sandbox import Cancel, SandboxLimits, SandboxPolicy, open_sandbox
+from headway_tools.sandbox.locate import find_bubblewraps
 
 USER = 61234
 """Nobody's id."""
+
+_SET_DUMPABLE = 4
+"""Else the kernel gives the folders of this process in /proc to root."""
 
 MIB = 1024 * 1024
 LIMITS = SandboxLimits(
@@ -39,6 +52,7 @@ def become(identity: str) -> None:
         os.setgroups([])
         os.setresgid(USER, USER, USER)
         os.setresuid(USER, USER, USER)
+        ctypes.CDLL(None).prctl(_SET_DUMPABLE, 1)
 
 
 class Trial:
@@ -131,8 +145,6 @@ def _settle() -> None:
 
 def _state(pid: int) -> tuple[int, int, int]:
     """What a victim's limits, priority and score are changed from: (0, 0, 200) if unchanged."""
-    import resource
-
     limited = resource.prlimit(pid, resource.RLIMIT_NOFILE)[0] == 7
     score = int(Path(f"/proc/{pid}/oom_score_adj").read_text())
     return (int(limited), os.getpriority(os.PRIO_PROCESS, pid), score)
@@ -142,7 +154,10 @@ def _command_lines() -> Iterator[tuple[int, str]]:
     """Living processes; a zombie has an empty line."""
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
-            yield int(path.parent.name), path.read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+            yield (
+                int(path.parent.name),
+                path.read_bytes().replace(b"\0", b" ").decode("utf-8", "replace"),
+            )
 
 
 def on_the_host(trial: Trial) -> Callable[[str], str]:
@@ -199,7 +214,17 @@ def in_the_sandbox(trial: Trial) -> Callable[[str], str]:
     return run
 
 
+def offer_bubblewrap(folder: Path) -> None:
+    """Where any user can run it, first on PATH."""
+    found = next(find_bubblewraps(), None)
+    if found is not None:
+        shutil.copy(found.path, folder / "bwrap")
+        (folder / "bwrap").chmod(0o755)
+        os.environ["PATH"] = f"{folder}:{os.environ['PATH']}"
+
+
 def main(identity: str, folder: Path, first: int, last: int) -> None:
+    offer_bubblewrap(folder)
     become(identity)
     os.umask(0o022)
     os.environ["OPENAI_API_KEY"] = TOKEN
@@ -227,8 +252,7 @@ def main(identity: str, folder: Path, first: int, last: int) -> None:
                     "sandbox_output": inside.output[-600:],
                     "seconds": time.monotonic() - started,
                 }
-                print(attack.name, told[attack.name]["seconds"], told[attack.name]["control"], told[attack.name]["sandbox"], file=sys.stderr)
-    print(json.dumps(told))
+    print(json.dumps(told))  # noqa: T201 (the result)
 
 
 def _secret_file(folder: Path) -> Path:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from attacks import TOKEN
+from sandbox.attacks import TOKEN
 
 PROTECT = ("tests", "missing.cfg", "absent", "*.lock", "golden", "pkg/deep/keep")
 
@@ -80,7 +80,8 @@ class World:
 
     def has_setuid(self) -> bool:
         return any(
-            path.lstat().st_mode & (stat.S_ISUID | stat.S_ISGID) for path in self.workspace.rglob("*")
+            path.lstat().st_mode & (stat.S_ISUID | stat.S_ISGID)
+            for path in self.workspace.rglob("*")
         )
 
 
@@ -118,7 +119,11 @@ def build_template(path: Path) -> None:
     (path / "golden").symlink_to("data/golden.txt")
     (path / ".env.link").symlink_to("settings/real")
     git = ["git", "-c", "user.name=t", "-c", "user.email=t@localhost", "-c", "init.defaultBranch=m"]
-    for command in (["init", "-q", "--template="], ["add", "tests", "data", "pkg"], ["commit", "-q", "-m", "start"]):
+    for command in (
+        ["init", "-q", "--template="],
+        ["add", "tests", "data", "pkg"],
+        ["commit", "-q", "-m", "start"],
+    ):
         subprocess.run([*git, *command], cwd=path, check=True)
     (path / "tests/test_a.py").write_text("assert 1 == 1\n")
     module = path / ".git/modules/sub"
@@ -126,7 +131,8 @@ def build_template(path: Path) -> None:
         (module / folder).mkdir(parents=True)
     (module / "HEAD").write_text("ref: refs/heads/m\n")
     (module / "config").write_text("[core]\n\tbare = false\n")
-    (path / ".git/info").mkdir(exist_ok=True)
+    for name in ("info", "hooks"):
+        (path / ".git" / name).mkdir(exist_ok=True)
 
 
 def _below(top: Path) -> Iterator[Path]:
@@ -183,8 +189,8 @@ def serve(stack: contextlib.ExitStack, server: socket.socket) -> None:
 def _tell(server: socket.socket) -> None:
     while True:
         connection, _ = server.accept()
-        with connection:
-            _quietly(lambda: connection.sendall(TOKEN.encode()))
+        with connection, contextlib.suppress(OSError):
+            connection.sendall(TOKEN.encode())
 
 
 def _echo(udp: socket.socket) -> None:

@@ -4,6 +4,8 @@
 has the very same command, run by plain bash on the host, as its control.
 """
 
+# ruff: noqa: E501 - an attack is one line
+
 from dataclasses import dataclass
 from typing import Literal
 
@@ -54,15 +56,18 @@ _ENVIRONMENT = (
     _leak("descriptor of another process", "cat /proc/{victim}/fd/0"),
     _leak("root of another process", "cat /proc/{victim}/root{outside}/secret"),
     _leak("folder of another process", "cat /proc/{victim}/cwd/secret"),
-    _leak("key of the session keyring", _python(
-        "import ctypes\n"
-        "call = ctypes.CDLL(None, use_errno=True).syscall\n"
-        "number = 250 if __import__('platform').machine() == 'x86_64' else 219\n"
-        "key = call(number, 10, -3, b'user', b'headway-test', 0)\n"
-        "text = ctypes.create_string_buffer(200)\n"
-        "call(number, 11, key, text, 200)\n"
-        "print(text.value.decode())"
-    )),
+    _leak(
+        "key of the session keyring",
+        _python(
+            "import ctypes\n"
+            "call = ctypes.CDLL(None, use_errno=True).syscall\n"
+            "number = 250 if __import__('platform').machine() == 'x86_64' else 219\n"
+            "key = call(number, 10, -3, b'user', b'headway-test', 0)\n"
+            "text = ctypes.create_string_buffer(200)\n"
+            "call(number, 11, key, text, 200)\n"
+            "print(text.value.decode())"
+        ),
+    ),
     _leak("keys in proc", "grep -q headway-test /proc/keys && echo ESC''APED"),
 )
 _FILES = (
@@ -131,11 +136,13 @@ _SERVICES = (
         "at = libc.shmat(libc.shmget({shm}, 0, 0), None, 0o10000)\n"
         "print(ctypes.string_at(at) if at != 2**64 - 1 else 'none')"
     )),
-    _leak("list of shared memory", "grep -q ' {shm} ' /proc/sysvipc/shm && echo ESC''APED"),
+    _leak("list of shared memory", "grep -qw {shm} /proc/sysvipc/shm && echo ESC''APED"),
 )  # fmt: skip
 
 
-def _outside(name: str, *commands: str, only: Identity | None = None, reopen: bool = False) -> Attack:
+def _outside(
+    name: str, *commands: str, only: Identity | None = None, reopen: bool = False
+) -> Attack:
     return Attack(name, "outside", commands, only, reopen=reopen)
 
 
@@ -178,7 +185,6 @@ _KERNEL = (
     _leak("chroot", "chroot / /bin/true && echo ESC''APED", only="root"),
     _leak("core pattern", ": 3<>/proc/sys/kernel/core_pattern && echo ESC''APED", only="root"),
     _leak("kernel settings", "test -w /proc/sys/vm/drop_caches && echo ESC''APED", only="root"),
-    _leak("sysrq", ": 3<>/proc/sysrq-trigger && echo ESC''APED", only="root"),
     _leak("timers of the kernel", "head -c1 /proc/timer_list && echo ESC''APED", only="root"),
     _leak("change of the system's programs", "t=/usr/headway-test; touch $t && rm $t && echo ESC''APED",
           only="root"),
@@ -204,7 +210,7 @@ _LIMITS = (
     _leak("shared memory beyond the limit", "t=/dev/shm/hw-test-$$; trap \"rm -f $t\" EXIT; "
           "head -c 8M /dev/zero >$t && echo ESC''APED"),
     _leak("processes beyond the limit", "for i in $(seq 150); do sleep 9 & done; "
-          "test $(jobs -rp | wc -l) -ge 150 && echo ESC''APED", only="user"),
+          "test $(jobs -rp | wc -l) -ge 150 && echo ESC''APED"),
     _leak("limit raised again", "ulimit -n 700 && echo ESC''APED"),
 )  # fmt: skip
 _VICTIMS = (
@@ -267,9 +273,7 @@ _PROTECTED = (
 )  # fmt: skip
 
 
-def _survive(
-    name: str, command: str, ended: Literal["timeout", "cancel"] | None = None
-) -> Attack:
+def _survive(name: str, command: str, ended: Literal["timeout", "cancel"] | None = None) -> Attack:
     return Attack(name, "survive", (command,), ended=ended)
 
 

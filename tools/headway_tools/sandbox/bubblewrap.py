@@ -154,10 +154,15 @@ class _Namespace:
             told = json.loads(line)
             self.exit_code = told.get("exit-code", self.exit_code)
             if "child-pid" in told and self._init is None:
-                self._init = self._fds.own(os.pidfd_open(told["child-pid"]))
-                self._group.add(told["child-pid"])
-                if not self._ending:
-                    os.write(self._release_to, b"x")
+                self._hold(told["child-pid"])
+
+    def _hold(self, pid: int) -> None:
+        """Its first process is still blocked here, so `pid` is nobody else's."""
+        with contextlib.suppress(ProcessLookupError, BrokenPipeError):  # the setup failed
+            self._init = self._fds.own(os.pidfd_open(pid))
+            self._group.add(pid)
+            if not self._ending:
+                os.write(self._release_to, b"x")
 
     def end(self, process: "subprocess.Popen[bytes]") -> None:
         """Kill what is left and return when the last process of the namespace is gone."""

@@ -53,7 +53,7 @@ def find_toolchains(
 
     wanted = [*_named_folders(environ), *_interpreters(workspace)]
     for entry in foreign:
-        wanted += [prefix_of(entry), *_link_targets(entry)]
+        wanted += [entry, prefix_of(entry), *_link_targets(entry)]
     folders = _outermost(
         folder
         for folder in _with_base_interpreters(wanted)
