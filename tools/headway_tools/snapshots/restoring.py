@@ -38,25 +38,23 @@ def restore(states: States, target: State, root: Path) -> Report:
     """Restore in place, and look again: what could not be seen at first (a folder that was not
     readable) is done in a second round, and the report is of what was really reached."""
     before = now = states.record(root)
-    plan = plan_restore(states, now, target)
-    done: dict[bytes, Change] = {}
     notes = {note.raw: note for note in target.notes}
+    done: dict[bytes, Change] = {}
+    tried: list[Change] = []
     for _ in range(_ROUNDS):
+        plan = plan_restore(states, now, target)
         notes.update((note.raw, note) for note in plan.notes)
-        if not plan.changes and not now.leftovers:
+        if plan.changes in ([], tried) and not now.leftovers:
             break
-        _check_content(states, plan.changes)
-        refused = _change(states, target, root, plan.changes, leftovers=now.leftovers)
+        tried = plan.changes
+        _check_content(states, tried)
+        refused = _change(states, target, root, tried, leftovers=now.leftovers)
         notes.update((note.raw, note) for note in refused)
-        done.update((change.raw, change) for change in plan.changes)
+        done.update((change.raw, change) for change in tried)
         now = states.record(root)
-        following = plan_restore(states, now, target)
-        if following.changes == plan.changes:
-            break
-        plan = following
-    undone = {change.raw for change in plan.changes} if now is not before else set()
-    changes = [change for raw, change in done.items() if raw not in undone]
-    return Report(target.id, before.id, _sorted(changes), sorted(notes.values(), key=_raw))
+    for change in plan_restore(states, now, target).changes:
+        done.pop(change.raw, None)
+    return Report(target.id, before.id, _sorted(done.values()), sorted(notes.values(), key=_raw))
 
 
 def extract(states: States, target: State, folder: Path, original: Path | None) -> Report:
@@ -138,7 +136,7 @@ def _is_unkept(change: Change) -> bool:
     return change.after is not None and change.after.kind == "unkept"
 
 
-def _sorted(changes: list[Change]) -> list[Change]:
+def _sorted(changes: Iterable[Change]) -> list[Change]:
     return sorted(without_object_stores(changes), key=_raw)
 
 
