@@ -73,7 +73,9 @@ _SUMMARIES: tuple[tuple[str, re.Pattern[str]], ...] = (
 _CLEAN = re.compile(
     r"^(?:Success: no issues found|All checks passed!|No issues found|no errors found)", re.M | re.I
 )
-_HINT = re.compile(r"(?i)fail|error|pass|problem|issues|\bran \d")
+_HINTS = ("fail", "error", "pass", "problem", "issue", "ran ", "summary", "examples", "tests")
+_MOST = 400
+"""Lines with a hint that are looked at; the last ones where there are more."""
 _ERROR_LINE = re.compile(
     r"^(?:error(?:\[\w+\])?: |[\w./\\-]+(?:\(\d+,\d+\)|:\d+(?::\d+)?): (?:fatal )?error\b)", re.M
 )
@@ -88,7 +90,8 @@ def tally(text: str, extra: tuple[str, ...] = ()) -> Tally | None:
         found = [match["count"] for match in _compile(pattern).finditer(text)]
         if found and found[-1].isdecimal():
             return Tally(int(found[-1][:9]), tool="custom")
-    if not _HINT.search(text):
+    text = "\n".join([line for line in text.splitlines() if _hinted(line)][-_MOST:])
+    if not text:
         return None
     for reader in (_pytest, _unittest, _jest, _cargo, _go, _mocha, _junit, _summary):
         result = reader(text)
@@ -101,6 +104,11 @@ def best_count(text: str, extra: tuple[str, ...] = ()) -> int | None:
     """How many failures or errors the output says are left; None where it says nothing."""
     found = tally(text, extra)
     return None if found is None else found.failed
+
+
+def _hinted(line: str) -> bool:
+    low = line[:400].lower()
+    return any(hint in low for hint in _HINTS)
 
 
 @lru_cache(maxsize=64)

@@ -19,6 +19,14 @@ _ERROR_LINE = re.compile(
     r"does not exist|doesn't exist|timed out|timeout|please retry|unavailable|"
     r"too many requests|rate.?limit|overloaded|segmentation fault)\b"
 )
+_ERROR_WORDS = (
+    ("error", "exception", "fail", "fatal", "panic", "no such", "not ", "cannot", "can't")
+    + ("could", "denied", "unable", "invalid", "illegal", "malformed", "undefined", "unexpected")
+    + ("unknown", "unrecognized", "refused", "rejected", "missing", "doesn't", "timed out")
+    + ("timeout", "retry", "unavailable", "too many", "rate limit", "rate-limit", "ratelimit")
+    + ("overloaded", "segmentation")
+)
+"""One of these is in every line that `_ERROR_LINE` matches: cheap to look for."""
 _ERROR_START = re.compile(
     r"(?i)\W{0,3}(?:\w+ )?(?:error|exception|failed|fatal|traceback|cannot|could not|unable to)\b"
 )
@@ -131,10 +139,17 @@ def _error_line(text: str) -> str | None:
         for line in reversed(lines):
             if _EXCEPTION.match(line.strip("│ ")):
                 return line.strip("│ ")
+    if not _hints("\n".join(lines)):
+        return None
     for line in lines:
-        if line and _ERROR_LINE.search(line[:300]):
+        if _hints(line[:300]) and _ERROR_LINE.search(line[:300]):
             return line[:400]
     return None
+
+
+def _hints(text: str) -> bool:
+    low = text.lower()
+    return any(word in low for word in _ERROR_WORDS)
 
 
 def error_class(line: str, args: Mapping[str, Any]) -> str:

@@ -13,61 +13,84 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-WINDOW = 2000
+WINDOW = 1500
 """Characters masked at each end of a long result; what lies between is compared as it is."""
 
-_NOISE: tuple[tuple[str, str], ...] = (
-    (r"\x1b\[[0-9;?]*[A-Za-z]", ""),
-    (r"\b\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?)?( ?(Z|UTC|[+-]\d\d:?\d\d))?\b", "<time>"),
+_NOISE: tuple[tuple[tuple[str, ...], str, str], ...] = (
+    # (what must be there, in lower case, for the pattern to match; pattern; placeholder)
+    (("\x1b",), r"\x1b\[[0-9;?]*[A-Za-z]", ""),
     (
+        ("-",),
+        r"\b\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d([.,]\d+)?)?)?( ?(Z|UTC|[+-]\d\d:?\d\d))?\b",
+        "<time>",
+    ),
+    (
+        ("mon", "tue", "wed", "thu", "fri", "sat", "sun"),
         r"\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun),? ([A-Z][a-z]{2} +\d{1,2}|\d{1,2} [A-Z][a-z]{2})\b",
         "<time>",
     ),
     (
+        ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"),
         r"\b(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +\d{1,2} +(\d\d:\d\d|\d{4})\b",
         "<time>",
     ),
-    (r"(?<![\d:])\d{1,2}:\d\d:\d\d([.,]\d+)?( ?(AM|PM))?(?![\d:])", "<time>"),
-    (r"\b1[0-9]{9}([0-9]{3}|\.\d+)?\b", "<time>"),
-    (r"\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b", "<id>"),
-    (r"\b0x[0-9a-fA-F]{4,}\b", "<address>"),
-    (r"(/private)?(/var/folders|/var/tmp|/tmp|/dev/shm)(/[\w.+-]+)+", "<tmp>"),
-    (r"(?i)\bpytest-of-\w+/pytest-\d+", "<tmp>"),
-    (r"(?i)\b(pid|process|thread|port|tid)([ =:#]+)\d+\b", r"\1\2<id>"),
+    ((":",), r"(?<![\d:])\d{1,2}:\d\d:\d\d([.,]\d+)?( ?(AM|PM))?(?![\d:])", "<time>"),
+    (("1",), r"\b1[0-9]{9}([0-9]{3}|\.\d+)?\b", "<time>"),
+    (("-",), r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b", "<id>"),
+    (("0x",), r"\b0x[0-9a-fA-F]{4,}\b", "<address>"),
     (
+        ("/tmp/", "/var/", "/dev/shm/"),
+        r"(/private)?(/var/folders|/var/tmp|/tmp|/dev/shm)(/[\w.+-]+)+",
+        "<tmp>",
+    ),
+    (("pytest-of-",), r"(?i)\bpytest-of-\w+/pytest-\d+", "<tmp>"),
+    (
+        ("pid", "process", "thread", "port", "tid"),
+        r"(?i)\b(pid|process|thread|port|tid)([ =:#]+)\d+\b",
+        r"\1\2<id>",
+    ),
+    (
+        ("id",),
         r"(?i)\b((?:request|trace|span|session|run|correlation|message|event|container)"
         r"[-_ ]?id)([\"' ]*[=: ]+[\"']?)[\w.-]*\d[\w.-]*",
         r"\1\2<id>",
     ),
-    (r"(?<=[A-Za-z])\[\d{2,}\]:", "[<id>]:"),
+    (("]:",), r"(?<=[A-Za-z])\[\d{2,}\]:", "[<id>]:"),
     (
+        ("s", "m"),
         r"(?i)(?<![\w.])\d+(\.\d+)? ?"
         r"(ns|us|µs|ms|s|secs?|seconds?|milliseconds?|m ?\d+(\.\d+)?s|mins?|minutes?)(?!\w)",
         "<duration>",
     ),
-    (r"(?i)(?<![\w.])\d+(\.\d+)? ?[KMGT]?i?B/s(?!\w)", "<rate>"),
+    (("b/s",), r"(?i)(?<![\w.])\d+(\.\d+)? ?[KMGT]?i?B/s(?!\w)", "<rate>"),
     (
+        ("elapsed", "duration", "seconds", "took", "latency", "time"),
         r"(?i)\b((?:elapsed|duration|seconds|took|latency|timestamp|time)(?:_m?s)?\"?[:= ]+)"
         r"\d+(?:\.\d+)?(?![\w.])",
         r"\1<duration>",
     ),
 )
-_MAYBE_NOISY = re.compile(r"[\d\x1b]|/tmp|/var|/dev")
+_COMPILED = tuple((needles, re.compile(pattern), put) for needles, pattern, put in _NOISE)
 _PLACEHOLDER_RUN = re.compile(r"<(time|duration)>([ ,T]*<\1>)+")
 
 
 @lru_cache(maxsize=64)
-def _compiled(extra: tuple[tuple[str, str], ...]) -> tuple[tuple[re.Pattern[str], str], ...]:
-    return tuple((re.compile(pattern), put) for pattern, put in (*_NOISE, *extra))
+def _compile(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
 
 
 def mask_noise(text: str, extra: tuple[tuple[str, str], ...] = ()) -> str:
-    """`text` without what changes by itself; masking twice is masking once."""
-    if extra or _MAYBE_NOISY.search(text):
-        for pattern, put in _compiled(extra):
+    """`text` without what changes by itself; masking twice is masking once.
+
+    `extra`: (regular expression, placeholder) of the caller.
+    """
+    low = text.lower()
+    for needles, pattern, put in _COMPILED:
+        if any(needle in low for needle in needles):
             text = pattern.sub(put, text)
-        text = _PLACEHOLDER_RUN.sub(r"<\1>", text)
-    return text
+    for own, put in extra:
+        text = _compile(own).sub(put, text)
+    return _PLACEHOLDER_RUN.sub(r"<\1>", text) if "> <" in text or "><" in text else text
 
 
 def window(text: str) -> tuple[str, str]:
@@ -155,8 +178,8 @@ _WORD = re.compile(r"[A-Za-z_][\w-]{2,}")
 
 
 def words(args: Mapping[str, Any]) -> set[str]:
-    """The words of all string arguments (lower case, from the first 2,000 characters of each)."""
+    """The words of all string arguments (lower case, from the first 600 characters of each)."""
     found: set[str] = set()
     for text in _strings(args)[:8]:
-        found.update(word.lower() for word in _WORD.findall(text[:2000]))
+        found.update(word.lower() for word in _WORD.findall(text[:600]))
     return found

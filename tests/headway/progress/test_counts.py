@@ -100,4 +100,4 @@ def test_a_counter_of_ones_own_is_followed_by_the_detector() -> None:
 
 
 def test_endless_digits_are_no_crash() -> None:
-    assert best_count("9" * 6000 + " failed, 1 passed in 1s") is None
+    assert best_count("9" * 6000 + " errors") is None
