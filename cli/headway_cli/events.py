@@ -8,6 +8,7 @@ from headway_cli.terminal import Colour, Terminal, clip, one_line, paint, visibl
 
 Event = Mapping[str, Any]
 INDENT: Final = "    "
+NO_SANDBOX: Final = "WARNING: no sandbox. Commands run as you, with all your files and the network."
 _FIRST_ARGUMENTS: Final = ("command", "path", "thought", "question", "output", "query")
 """The argument that says most about a call, by name."""
 
@@ -24,7 +25,10 @@ def _start(event: Event, terminal: Terminal) -> str:
         for name in ("thread", "model", "workspace", "task")
         if event.get(name)
     ]
-    return "\n".join(paint(line, "dim", terminal) for line in lines)
+    shown = [paint(line, "dim", terminal) for line in lines]
+    if event.get("sandbox") == "none":
+        shown.append(paint(NO_SANDBOX, "red", terminal))
+    return "\n".join(shown)
 
 
 def _thought(event: Event, terminal: Terminal) -> str:

@@ -47,11 +47,13 @@ def run_options(resolved: Mapping[str, Resolved]) -> dict[str, Any]:
         "protect": tuple(given["protect"]),
         "check": given["check"],
         "ask": given["ask"],
+        "allow": tuple(given["allow"]),
         "sandbox": given["sandbox"],
         "network": given["network"],
         "hide": tuple(given["hide"]) or None,
         "read_only": tuple(Path(path).expanduser().absolute() for path in given["ro"]),
         "instructions": read_instructions(given["instructions"]),
+        "thoughts": given["thoughts"],
     }
 
 

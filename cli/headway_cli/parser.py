@@ -83,9 +83,6 @@ def _run(parser: argparse.ArgumentParser) -> None:
         help="the folder to work in (here)",
     )
     parser.add_argument("--thread", metavar="NAME", help="the new thread's name (default: made up)")
-    parser.add_argument(
-        "--copy", action="store_true", help="work in a copy; `headway apply` brings it back"
-    )
     _add_model(parser)
     _add_limits(parser)
     _add_guards(parser)
@@ -184,6 +181,9 @@ def _add_guards(parser: argparse.ArgumentParser) -> None:
         "--ask", metavar="WHEN", help="never (default), edits or all: what needs your approval"
     )
     group.add_argument(
+        "--allow", action="append", metavar="RULE", help="a tool, or tool(pattern), not asked about"
+    )
+    group.add_argument(
         "--sandbox", metavar="KIND", help="bubblewrap (default), or none: commands run as you"
     )
     group.add_argument(
@@ -194,7 +194,16 @@ def _add_guards(parser: argparse.ArgumentParser) -> None:
         "--ro", action="append", metavar="PATH", help="a path outside that commands may read"
     )
     group.add_argument(
+        "--unsafe-workspace", action="store_true", help="work in /, in a home, or above the data"
+    )
+    group.add_argument(
         "--instructions", metavar="FILE", help="project rules for the model, from this file"
+    )
+    group.add_argument(
+        "--thoughts",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="ask the model for a thought after each observation",
     )
 
 

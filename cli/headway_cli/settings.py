@@ -58,11 +58,13 @@ SETTINGS: Final = (
     Setting("protect", "list", []),
     Setting("check", "text"),
     Setting("ask", "text", "never", ("never", "edits", "all")),
+    Setting("allow", "list", []),
     Setting("sandbox", "text", "bubblewrap", ("bubblewrap", "none")),
     Setting("network", "switch", False),
     Setting("hide", "list", []),
     Setting("ro", "list", []),
     Setting("instructions", "text"),
+    Setting("thoughts", "switch", False),
 )
 
 

@@ -92,6 +92,6 @@ def test_doctor_names_each_value_with_its_source(
     assert done.json["data"]["folder"] == str(own_home)
     assert done.json["sandbox"]["works"] is True
     text = headway("doctor").out
-    assert "model         openai:m  (environment)" in text
+    assert "openai:m (environment)\n" in text
     assert "s3cret" not in text + done.out
     assert sys.prefix not in done.json["endpoint"].values()

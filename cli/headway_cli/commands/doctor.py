@@ -2,7 +2,7 @@
 
 import argparse
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from headway.status import USAGE_ERROR
@@ -10,25 +10,27 @@ from headway_cli.options import configure, the_home
 from headway_cli.output import SCHEMA_VERSION, dumps
 from headway_cli.settings import Resolved
 from headway_cli.terminal import one_line
-from headway_tools.sandbox import Probe, probe
+from headway_tools.sandbox import Capability, Probe, capabilities, probe
 
 KEYS: Final = ("OPENAI_API_KEY", "OPENAI_API_BASE", "OPENAI_BASE_URL")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the findings; 0 if the sandbox works, else 2."""
-    resolved, isolation = configure(args), probe()
-    found = findings(resolved, isolation, os.environ)
+    isolation = probe()
+    found = findings(configure(args), isolation, capabilities(), os.environ)
     print(dumps({"schema_version": SCHEMA_VERSION, **found}) if args.json else as_text(found))
     return 0 if isolation.ok else USAGE_ERROR
 
 
 def findings(
-    resolved: Mapping[str, Resolved], isolation: Probe, environ: Mapping[str, str]
+    resolved: Mapping[str, Resolved],
+    isolation: Probe,
+    held: Sequence[Capability],
+    environ: Mapping[str, str],
 ) -> dict[str, Any]:
-    """Plain data: `data`, `settings`, `endpoint` (keys masked), `sandbox`, `limits`."""
+    """Plain data: `data`, `settings`, `endpoint` (keys masked), `sandbox`."""
     home = the_home()
-    bwrap = isolation.bwrap
     return {
         "data": {
             "folder": str(home.path),
@@ -42,30 +44,36 @@ def findings(
         "endpoint": {name: _shown(name, environ.get(name)) for name in KEYS},
         "sandbox": {
             "works": isolation.ok,
-            "program": str(bwrap) if bwrap else None,
             "cause": isolation.cause or None,
             "fix": isolation.fix or None,
+            "holds": {found.name: found.detail for found in held if found.held},
+            "does_not_hold": {found.name: found.detail for found in held if not found.held},
         },
     }
 
 
 def as_text(found: Mapping[str, Any]) -> str:
     """The findings for people, one block each."""
-    settings = [
-        f"  {name:<14}{_told(entry['value'])}  ({entry['source']})"
+    settings = {
+        name: f"{_told(entry['value'])} ({entry['source']})"
         for name, entry in found["settings"].items()
-    ]
-    blocks = [
-        _block("data", found["data"]),
-        "\n".join(["settings", *settings]),
-        _block("endpoint", found["endpoint"]),
-        _block("sandbox", {k: v for k, v in found["sandbox"].items() if v is not None}),
-    ]
-    return "\n\n".join(blocks)
+    }
+    sandbox = found["sandbox"]
+    state = {name: sandbox[name] for name in ("works", "cause", "fix") if sandbox[name] is not None}
+    blocks = {
+        "data": found["data"],
+        "settings": settings,
+        "endpoint": found["endpoint"],
+        "sandbox": state,
+        "the sandbox holds": sandbox["holds"],
+        "it does not hold": sandbox["does_not_hold"],
+    }
+    return "\n\n".join(_block(title, rows) for title, rows in blocks.items() if rows)
 
 
 def _block(title: str, rows: Mapping[str, Any]) -> str:
-    return "\n".join([title, *(f"  {name:<17}{_told(value)}" for name, value in rows.items())])
+    width = max(map(len, rows)) + 2
+    return "\n".join([title, *(f"  {name:<{width}}{_told(value)}" for name, value in rows.items())])
 
 
 def _told(value: Any) -> str:

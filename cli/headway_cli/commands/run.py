@@ -15,6 +15,7 @@ def run(args: argparse.Namespace) -> int:
         output_for(args),
         workspace=workspace_of(args.workspace),
         thread_id=args.thread,
+        unsafe_workspace=args.unsafe_workspace,
         interactive=somebody_answers(),
         **options,
     )

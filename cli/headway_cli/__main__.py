@@ -1,0 +1,7 @@
+"""`python -m headway_cli`: the `headway` command."""
+
+import sys
+
+from headway_cli.main import main
+
+sys.exit(main())

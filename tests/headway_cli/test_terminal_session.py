@@ -1,0 +1,106 @@
+"""A person at a terminal: a real pseudo-terminal for stdin and stderr, this process behind it."""
+
+import os
+import pty
+import sys
+from collections.abc import Iterator
+from contextlib import redirect_stderr, suppress
+from pathlib import Path
+from typing import TextIO
+
+import pytest
+from cli_support import DONE, EDIT, Script, call
+
+from headway_cli.main import main
+
+
+class Terminal:
+    """Both ends of the pseudo-terminal."""
+
+    def __init__(self, master: int, reads: TextIO, writes: TextIO) -> None:
+        self._master, self._reads, self._writes = master, reads, writes
+
+    def types(self, text: str) -> None:
+        os.write(self._master, text.encode())
+
+    def runs(self, workspace: Path, model: str, *flags: str) -> int:
+        """`headway run` with this terminal as stdin and stderr."""
+        place = ("-C", str(workspace), "--thread", "otter", "--model", model)
+        before, sys.stdin = sys.stdin, self._reads
+        try:
+            with redirect_stderr(self._writes):
+                return main(("run", "make it bye", *place, *flags))
+        finally:
+            sys.stdin = before
+
+    def shows(self) -> str:
+        os.set_blocking(self._master, False)
+        seen = b""
+        with suppress(BlockingIOError):
+            while piece := os.read(self._master, 65536):
+                seen += piece
+        return seen.decode().replace("\r\n", "\n")
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
+    master, slave = pty.openpty()
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    with os.fdopen(slave, "r") as reads, os.fdopen(os.dup(slave), "w") as writes:
+        yield Terminal(master, reads, writes)
+    os.close(master)
+
+
+def test_an_approval_is_asked_at_once_and_can_be_looked_at(
+    terminal: Terminal, script: Script, workspace: Path
+) -> None:
+    terminal.types("s\ny\n")
+    assert terminal.runs(workspace, script([EDIT, DONE]), "--ask", "edits") == 0
+    shown = terminal.shows()
+    assert "edit a.txt\n[y]es, [n]o, [s]how it whole?" in shown
+    assert '"old_text": "hello"' in shown
+    assert (workspace / "a.txt").read_text() == "bye\nworld\n"
+
+
+def test_a_no_is_read_by_the_model_with_its_reason(
+    terminal: Terminal, script: Script, workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    terminal.types("n\nnot that one\n")
+    assert terminal.runs(workspace, script([EDIT, DONE]), "--ask", "edits", "--json") == 0
+    assert "not that one" in capsys.readouterr().out
+    assert (workspace / "a.txt").read_text() == "hello\nworld\n"
+
+
+def test_a_question_of_the_model_is_answered_on_the_spot(
+    terminal: Terminal, script: Script, workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    terminal.types("the second\n")
+    model = script([call("ask_user", question="Which file?"), DONE])
+    assert terminal.runs(workspace, model, "--json") == 0
+    assert "Which file?" in terminal.shows()
+    assert "the second" in capsys.readouterr().out
+
+
+def test_tokens_appear_as_they_come_and_no_answer_twice(
+    terminal: Terminal, script: Script, workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    thoughtful = {**EDIT, "content": "First the edit."}
+    assert terminal.runs(workspace, script([thoughtful, DONE])) == 0
+    shown = terminal.shows()
+    assert shown.count("First the edit.") == 1
+    assert "\x1b[1m" in shown
+    assert "\x1b" not in capsys.readouterr().out
+
+
+def test_no_color_is_honoured_on_a_terminal(
+    terminal: Terminal, script: Script, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert terminal.runs(workspace, script([EDIT, DONE])) == 0
+    assert "\x1b" not in terminal.shows()
+
+
+def test_no_sandbox_is_said_loudly(terminal: Terminal, script: Script, workspace: Path) -> None:
+    assert terminal.runs(workspace, script([DONE]), "--sandbox", "none") == 0
+    assert "WARNING: no sandbox" in terminal.shows()
