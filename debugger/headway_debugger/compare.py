@@ -108,7 +108,7 @@ def first_difference(
 
     None: no step differs. A side whose line ended before has None.
     """
-    lines = _own_steps(a), _own_steps(b)
+    lines = _own_steps(backend, a), _own_steps(other or backend, b)
     shared = 0
     if a.tree.thread_id == b.tree.thread_id and other is None:
         for mine, theirs in zip(*lines, strict=False):
@@ -143,13 +143,13 @@ def state_difference(
     return {key: pair for key, pair in pairs.items() if pair[0] != pair[1]}
 
 
-def _own_steps(side: Side) -> list[TreeNode]:
-    """The line to a checkpoint with each plain copy replaced by what it copies."""
+def _own_steps(backend: Backend, side: Side) -> list[TreeNode]:
+    """The line to a checkpoint, with what a copy copies in its place unless it says otherwise."""
     line = side.tree.lineage(side.node)
     kept: list[TreeNode] = []
     for node in line:
         original = side.tree.branches[node.branch].forked_from
-        if node.source != "fork" or "edit" in node.marks:
+        if node.source != "fork" or written(backend, side.tree, node, {}):
             kept.append(node)
         elif original is not None and original.parent == node.parent:
             kept.append(original)

@@ -1,0 +1,107 @@
+"""The files that belong to a checkpoint: found, given to a branch, put back in place."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from headway_debugger.backend import Backend
+from headway_debugger.edits import together, value_edit
+from headway_debugger.fork import START, Edit, Fork, fork
+from headway_debugger.tree import ThreadTree, TreeNode
+from headway_tools.errors import HeadwayError
+from headway_tools.home import ThreadFolder
+from headway_tools.snapshots import Change, Report, Snapshots
+
+FILES: Final = "hw_files"
+BRANCH: Final = "hw_branch"
+_BEFORE_RUN: Final = frozenset({START, "enter"})
+SHOWN: Final = 5
+"""Paths named in a refusal."""
+
+
+@dataclass(frozen=True)
+class Restored:
+    """What a restore changed, or would change; `report.before` names the way back."""
+
+    changes: Sequence[Change]
+    report: Report | None
+
+
+def files_at(backend: Backend, tree: ThreadTree, node: TreeNode) -> str:
+    """The snapshot of the workspace at a checkpoint.
+
+    Before a run has looked at its workspace, that is what it then found.
+    `HeadwayError`: no snapshot was taken.
+    """
+    line = tree.branches[node.branch].nodes
+    for later in line[line.index(node) :]:
+        snapshot = backend.snapshot(tree.thread_id, later.id)
+        if not _BEFORE_RUN.intersection(snapshot.next):
+            if isinstance(found := snapshot.values.get(FILES), str) and found:
+                return found
+            break
+    raise HeadwayError(f"step {node.name} has no snapshot of files")
+
+
+def fork_files(
+    backend: Backend,
+    tree: ThreadTree,
+    node: TreeNode,
+    name: str,
+    *,
+    snapshots: Snapshots,
+    folder: ThreadFolder,
+    original: Path | None = None,
+    edit: Edit | None = None,
+) -> Fork:
+    """A branch called `name` with the files of that moment in a folder of its own.
+
+    `original` lends what snapshots do not hold (dependency folders, large files). The files come
+    first: a fork that fails leaves no branch without its folder.
+    `HeadwayError`: the name is taken, no snapshot, no room, or the edit does not fit.
+    """
+    target = folder.branch(name)
+    if target.exists() and any(target.iterdir()):
+        raise HeadwayError(f"branch {name} has files in {target}: choose another name")
+    snapshots.extract(files_at(backend, tree, node), target, original=original)
+    return fork(backend, tree.thread_id, node, together([edit or Edit(), value_edit(BRANCH, name)]))
+
+
+def restore(
+    snapshots: Snapshots,
+    snapshot: str,
+    root: Path,
+    *,
+    known: str | None,
+    force: bool = False,
+    dry_run: bool = False,
+) -> Restored:
+    """Bring the folder `root` back to `snapshot`, or with `dry_run` only say what would change.
+
+    `known` is the last state of `root` that headway saw. `HeadwayError`: something else changed
+    `root` since then, and `force` was not given.
+    """
+    changes = snapshots.plan(snapshot, root)
+    if not changes or dry_run:
+        return Restored(changes, None)
+    outside = snapshots.plan(known, root) if known and not force else []
+    if outside:
+        names = [change.path for change in outside[:SHOWN]] + ["…"] * (len(outside) > SHOWN)
+        raise HeadwayError(
+            f"{root} was changed outside headway ({', '.join(names)}); --force overwrites that"
+        )
+    return Restored(changes, snapshots.restore(snapshot, root))
+
+
+def snapshots_named(backend: Backend, tree: ThreadTree, nodes: Iterable[TreeNode]) -> set[str]:
+    """Ids of all snapshots that the states of `nodes` name, for `Snapshots.collect`."""
+    named: set[str] = set()
+    for node in nodes:
+        values = backend.snapshot(tree.thread_id, node.id).values
+        run: dict[str, Any] = values.get("hw_run") or {}
+        seen = [values.get(FILES), run.get("files_at_start"), run.get("files_seen")]
+        for observation in values.get("hw_observations") or ():
+            seen += [observation.get("before"), observation.get("after")]
+        named.update(found for found in seen if found)
+    return named
