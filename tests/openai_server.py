@@ -122,10 +122,8 @@ def wire_problems(body: Body) -> list[str]:
 
 def _message_problems(messages: list[Body]) -> Iterator[str]:
     for at, message in enumerate(messages):
-        if re.search("[\x00\ud800-\udfff]", json.dumps(message, ensure_ascii=False)):
+        if _unsendable(message):
             yield f"{at}: a lone surrogate or a NUL"
-        if re.search(r"\\u0000|\\ud[89a-f]..(?!\\ud[c-f])", json.dumps(message)):
-            yield f"{at}: an escaped lone surrogate or NUL"
         content, role = message.get("content"), message.get("role")
         empty = not content or (isinstance(content, str) and not content.strip())
         if empty and not (role == "assistant" and message.get("tool_calls")):
@@ -184,8 +182,13 @@ def _call_problems(at: int, call: Body) -> Iterator[str]:
     except (KeyError, TypeError, ValueError):
         yield f"{at}: arguments that are not JSON"
         return
-    if not isinstance(arguments, dict):
-        yield f"{at}: arguments that are not an object"
+    if not isinstance(arguments, dict) or _unsendable(arguments):
+        yield f"{at}: arguments that are no object, or hold a lone surrogate or a NUL"
+
+
+def _unsendable(value: object) -> bool:
+    text = json.dumps(value, ensure_ascii=False)
+    return re.search(r"[\ud800-\udfff]|(?<!\\)(?:\\\\)*\\u0000", text) is not None
 
 
 def _tool_problems(body: Body) -> Iterator[str]:

@@ -18,15 +18,12 @@ from langchain_core.messages import (
     ToolCall,
     ToolMessage,
 )
-from langchain_openai import ChatOpenAI
+from wire_support import sent
 
 from headway.history import closed, mend, merged_names, open_calls, place, problems
 from headway.messages import merge
-from headway.models.dialect import Dialect, adapt
 from headway.testing import spoken
 from openai_server import wire_problems
-
-MODEL = ChatOpenAI(model="m", api_key="sk-test", base_url="http://127.0.0.1:1/v1")  # type: ignore[arg-type]
 
 
 def call(call_id: str | None, name: str = "bash", **args: Any) -> ToolCall:
@@ -39,12 +36,6 @@ def ai(*calls: ToolCall, text: Any = "", **extra: Any) -> AIMessage:
 
 def answer(call_id: str, text: str = "result") -> ToolMessage:
     return ToolMessage(text, tool_call_id=call_id)
-
-
-def sent(messages: list[BaseMessage]) -> list[dict[str, Any]]:
-    """The messages as they leave for an endpoint."""
-    payload = MODEL._get_request_payload(messages)
-    return list(adapt(payload, [None] * len(messages), Dialect())["messages"])
 
 
 def kinds(messages: list[BaseMessage]) -> str:

@@ -9,8 +9,11 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langchain_core.tools import tool
 from langchain_core.tracers._streaming import _StreamingCallbackHandler
+from pydantic import SecretStr
 
 from headway.models import RetryPolicy, acall_model, call_model, open_model
+from headway.models.dialect import Dialect
+from headway.models.openai import OpenAIModel
 
 WAYS = ("sync", "sync stream", "async", "async stream")
 ONCE = RetryPolicy(attempts=1)
@@ -28,6 +31,9 @@ def read_file(path: str, limit: int = 10) -> str:
 def bash(command: str) -> str:
     """Run a command."""
     return command
+
+
+_SENDER = OpenAIModel(model="m", api_key=SecretStr("sk-test"), base_url="http://127.0.0.1:1/v1")
 
 
 class _Streams(BaseCallbackHandler, _StreamingCallbackHandler[Any]):
@@ -51,6 +57,12 @@ class _AStreams(AsyncCallbackHandler, _StreamingCallbackHandler[Any]):
 def opened(url: str, **model_args: Any) -> BaseChatModel:
     name = model_args.pop("model", "m")
     return open_model(f"openai:{name}", base_url=url, api_key="sk-test", model_args=model_args)
+
+
+def sent(messages: Sequence[BaseMessage]) -> list[dict[str, Any]]:
+    """The messages as they leave for an endpoint."""
+    payload = _SENDER._payload(list(messages), None, {}, Dialect())
+    return list(payload["messages"])
 
 
 def ask(
