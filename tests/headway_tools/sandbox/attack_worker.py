@@ -42,7 +42,7 @@ _SET_DUMPABLE = 4
 
 MIB = 1024 * 1024
 LIMITS = SandboxLimits(
-    memory_bytes=500 * MIB, processes=100, file_bytes=20 * MIB, open_files=256, shm_bytes=MIB
+    memory_bytes=300 * MIB, processes=60, file_bytes=20 * MIB, open_files=256, shm_bytes=MIB
 )
 
 
@@ -223,11 +223,20 @@ def offer_bubblewrap(folder: Path) -> None:
         os.environ["PATH"] = f"{folder}:{os.environ['PATH']}"
 
 
+def offer_python(folder: Path) -> None:
+    """A copy of the running one where the system has none: its own folder may be a closed home."""
+    if shutil.which("python3", path="/usr/local/bin:/usr/bin") is None:
+        leave_out = shutil.ignore_patterns("test", "site-packages", "__pycache__", "include")
+        shutil.copytree(sys.base_prefix, folder / "python", symlinks=True, ignore=leave_out)
+        os.environ["PATH"] = f"{folder}/python/bin:{os.environ['PATH']}"
+
+
 def main(identity: str, folder: Path, first: int, last: int) -> None:
     offer_bubblewrap(folder)
+    offer_python(folder)
     become(identity)
     os.umask(0o022)
-    os.environ["OPENAI_API_KEY"] = TOKEN
+    os.environ |= {"OPENAI_API_KEY": TOKEN, "HOME": str(folder)}
     template = folder / "template"
     template.mkdir()
     build_template(template)

@@ -51,7 +51,6 @@ _ENVIRONMENT = (
     _leak("own environ in proc", "cat /proc/self/environ"),
     _leak("environ of process 1 and all others", "cat /proc/*/environ"),
     _leak("arguments of other processes", "cat /proc/*/cmdline | tr '\\0' ' '"),
-    _leak("process list", "ps auxww"),
     _leak("inherited descriptors", "for f in $(seq 3 80); do cat <&$f; done 2>/dev/null"),
     _leak("descriptor of another process", "cat /proc/{victim}/fd/0"),
     _leak("root of another process", "cat /proc/{victim}/root{outside}/secret"),
@@ -96,7 +95,7 @@ _FILES = (
     _leak("environment file moved", "mv .env e; cat e"),
     _leak("environment file by hard link", "ln .env e; cat e"),
     _leak("environment file by a link", "cat .env.link settings/real"),
-    _leak("environment file in a copy", "cp -r . /tmp/copy; cat /tmp/copy/.env"),
+    _leak("environment file in a copy", "cp -r . ~/copy; cat ~/copy/.env"),
     _leak(
         "folder named as a virtual environment's base",
         "mkdir -p venv/bin; printf 'home = {outside}\\n' >venv/pyvenv.cfg; cat {outside}/secret",
@@ -116,7 +115,7 @@ _SERVICES = (
     _leak("UDP server on loopback", _python(
         "import socket\n"
         "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(3)\n"
-        "s.sendto(b'x', ('127.0.0.1', {udp})); print(s.recv(99).decode())"
+        "s.connect(('127.0.0.1', {udp})); s.send(b'x'); print(s.recv(99).decode())"
     )),
     _leak("abstract socket", _python(
         "import socket\n"
@@ -170,12 +169,6 @@ _WRITES = (
         "touch .git/planted .git/hooks/planted",
         reopen=True,
     ),
-    _outside(
-        "link in the place of a folder of tmp on the mount's way",
-        "rm -rf /tmp/a; ln -s {outside} /tmp/a; echo x >/tmp/a/planted",
-        "true",
-        reopen=True,
-    ),
 )  # fmt: skip
 _KERNEL = (
     _leak("new user namespace", "unshare -Ur true && echo ESC''APED"),
@@ -203,14 +196,14 @@ _KERNEL = (
     Attack("set-group bit", "setuid", ("cp /bin/true t; chmod g+s t",), only="root"),
 )  # fmt: skip
 _LIMITS = (
-    _leak("memory beyond the limit", _python("b = bytearray(900 << 20); print('ESC' + 'APED')")),
+    _leak("memory beyond the limit", _python("b = bytearray(400 << 20); print('ESC' + 'APED')")),
     _leak("file beyond the limit", "head -c 40M /dev/zero >f && echo ESC''APED"),
     _leak("files open beyond the limit", _python(
         "import os; fds = [os.dup(1) for _ in range(500)]; print('ESC' + 'APED')")),
     _leak("shared memory beyond the limit", "t=/dev/shm/hw-test-$$; trap \"rm -f $t\" EXIT; "
           "head -c 8M /dev/zero >$t && echo ESC''APED"),
-    _leak("processes beyond the limit", "for i in $(seq 150); do sleep 9 & done; "
-          "test $(jobs -rp | wc -l) -ge 150 && echo ESC''APED"),
+    _leak("processes beyond the limit", "for i in $(seq 80); do sleep 9 & done; "
+          "test $(jobs -rp | wc -l) -ge 80 && echo ESC''APED"),
     _leak("limit raised again", "ulimit -n 700 && echo ESC''APED"),
 )  # fmt: skip
 _VICTIMS = (
@@ -232,7 +225,7 @@ _PROTECTED = (
     _protected("truncate it", "truncate -s 0 tests/test_a.py"),
     _protected("delete it", "rm -f tests/test_a.py"),
     _protected("delete its folder", "rm -rf tests"),
-    _protected("move it away", "mv tests/test_a.py /tmp/"),
+    _protected("move it away", "mv tests/test_a.py ~"),
     _protected("move another over it", "cp README r; mv -f r tests/test_a.py"),
     _protected("move its folder away", "mv tests old; mkdir tests"),
     _protected("edit in place", "sed -i s/1/2/ tests/test_a.py"),
@@ -243,8 +236,8 @@ _PROTECTED = (
     _protected("write mapped memory", _python(
         "import mmap\n"
         "with open('tests/test_a.py', 'r+b') as f: mmap.mmap(f.fileno(), 0)[0:1] = b'X'")),
-    _protected("same size and time", "cp -p tests/test_a.py /tmp/k; echo 'assert 2' >tests/test_a.py; "
-               "touch -r /tmp/k tests/test_a.py"),
+    _protected("same size and time", "cp -p tests/test_a.py ~/k; echo 'assert 2' >tests/test_a.py; "
+               "touch -r ~/k tests/test_a.py"),
     _protected("restore an old version by git", "git rm -qf tests/test_a.py"),
     _protected("stash", "git stash -q"),
     _protected("new file in a protected folder", "echo x >tests/conftest.py"),
