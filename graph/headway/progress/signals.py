@@ -7,7 +7,7 @@ from headway.progress.facts import CallFact, Round
 from headway.progress.failures import Result, read_result
 from headway.progress.memory import Memory
 from headway.progress.settings import ProgressSettings
-from headway.progress.text import canonical_call, digest, mask_noise, strip_echo, window
+from headway.progress.text import canonical_call, digest, fingerprint
 from headway.progress.topic import reworded, sketch
 
 _GROWN = 4
@@ -63,12 +63,10 @@ def view(memory: Memory, round_: Round, settings: ProgressSettings) -> View:
 
 def _look(fact: CallFact, settings: ProgressSettings) -> Seen:
     opened = read_result(fact)
-    ends, middle = window(opened.text)
-    masked = mask_noise(strip_echo(ends, fact.args), settings.masks)
     return Seen(
         fact=fact,
         call=digest(canonical_call(fact.name, fact.args, exact=fact.kind == "write")),
-        result=digest(" ".join(masked.split()) + middle),
+        result=fingerprint(opened.text, fact.args, settings.masks),
         error=digest(opened.failure) if opened.failure else "",
         line=digest(" " + opened.line) if opened.failure else "",
         opened=opened,

@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-WINDOW = 1500
-"""Characters masked at each end of a long result; what lies between is compared as it is."""
+WINDOW = 1200
+"""Characters at each end of a long result in which every kind of noise is masked."""
 
 _NOISE: tuple[tuple[tuple[str, ...], str, str], ...] = (
     # (what must be there, in lower case, for the pattern to match; pattern; placeholder)
@@ -58,11 +58,11 @@ _NOISE: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("]:",), r"(?<=[A-Za-z])\[\d{2,}\]:", "[<id>]:"),
     (
         ("s", "m"),
-        r"(?i)(?<![\w.])\d+(\.\d+)? ?"
-        r"(ns|us|µs|ms|s|secs?|seconds?|milliseconds?|m ?\d+(\.\d+)?s|mins?|minutes?)(?!\w)",
+        r"(?i)(?<![\w.])\d+(?:\.\d+)? ?"
+        r"(?:ns|us|µs|ms|s|secs?|seconds?|milliseconds?|m ?\d+(?:\.\d+)?s|mins?|minutes?"
+        r"|[KMGT]?i?B/s)(?!\w)",
         "<duration>",
     ),
-    (("b/s",), r"(?i)(?<![\w.])\d+(\.\d+)? ?[KMGT]?i?B/s(?!\w)", "<rate>"),
     (
         ("elapsed", "duration", "seconds", "took", "latency", "time"),
         r"(?i)\b((?:elapsed|duration|seconds|took|latency|timestamp|time)(?:_m?s)?\"?[:= ]+)"
@@ -71,6 +71,8 @@ _NOISE: tuple[tuple[tuple[str, ...], str, str], ...] = (
     ),
 )
 _COMPILED = tuple((needles, re.compile(pattern), put) for needles, pattern, put in _NOISE)
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
+_NO_DIGITS = str.maketrans("", "", "0123456789")
 _PLACEHOLDER_RUN = re.compile(r"<(time|duration)>([ ,T]*<\1>)+")
 
 
@@ -93,11 +95,18 @@ def mask_noise(text: str, extra: tuple[tuple[str, str], ...] = ()) -> str:
     return _PLACEHOLDER_RUN.sub(r"<\1>", text) if "> <" in text or "><" in text else text
 
 
-def window(text: str) -> tuple[str, str]:
-    """The part worth masking (both ends) and the rest, which is compared as it is."""
-    if len(text) <= 2 * WINDOW:
-        return text, ""
-    return text[:WINDOW] + "\n" + text[-WINDOW:], text[WINDOW:-WINDOW]
+def fingerprint(text: str, args: Mapping[str, Any], extra: tuple[tuple[str, str], ...]) -> str:
+    """What two results are compared by: noise masked, echoes of `args` stripped.
+
+    Between the ends of a long text only digits and addresses are masked.
+    """
+    ends, middle = text, ""
+    if len(text) > 2 * WINDOW:
+        ends, middle = text[:WINDOW] + "\n" + text[-WINDOW:], text[WINDOW:-WINDOW]
+    if "0x" in middle:
+        middle = _ADDRESS.sub("", middle)
+    masked = mask_noise(strip_echo(ends, args), extra)
+    return digest(" ".join(masked.split()) + middle.translate(_NO_DIGITS))
 
 
 def digest(text: str) -> str:

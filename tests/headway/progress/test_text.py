@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.progress.failures import error_class
-from headway.progress.text import canonical_call, mask_noise, strip_echo
+from headway.progress.text import canonical_call, fingerprint, mask_noise, strip_echo
 from headway.progress.topic import reworded, sketch
 
 SAME_CALL = (
@@ -126,3 +126,12 @@ def test_a_paraphrase_is_no_sweep() -> None:
     one, two = ({"pattern": "TODO", "path": place} for place in ("lib", "src"))
     assert not reworded(sketch(one), sketch(two))
     assert not reworded(sketch({"c": "grep -rn TODO lib"}), sketch({"c": "grep -rn TODO src"}))
+
+
+def test_noise_in_the_middle_of_a_long_result_does_not_make_it_new() -> None:
+    def log(second: int) -> str:
+        rows = (f"row {n} at 12:00:{second:02} in object 0x7f{second:02}aa" for n in range(400))
+        return "start\n" + "\n".join(rows) + "\nend"
+
+    assert fingerprint(log(1), {}, ()) == fingerprint(log(2), {}, ())
+    assert fingerprint(log(1), {}, ()) != fingerprint(log(1).replace("row", "line"), {}, ())
