@@ -1,6 +1,8 @@
 """Small scripted graphs over every saver that needs no server."""
 
+import os
 import sqlite3
+import uuid
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,9 +26,27 @@ def sqlite_saver(tmp_path: Any) -> Iterator[SqliteSaver]:
         connection.close()
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def saver(request: pytest.FixtureRequest, sqlite_saver: SqliteSaver) -> BaseCheckpointSaver[Any]:
-    return InMemorySaver() if request.param == "memory" else sqlite_saver
+@pytest.fixture
+def postgres_saver() -> Iterator[BaseCheckpointSaver[Any]]:
+    """A database of its own on the server that `.ci/services` starts."""
+    import psycopg
+    from langgraph.checkpoint.postgres import PostgresSaver
+
+    server, name = os.environ["HEADWAY_TEST_POSTGRES"], f"t{uuid.uuid4().hex}"
+    with psycopg.connect(server, autocommit=True) as admin:
+        admin.execute(f'CREATE DATABASE "{name}"')
+    with PostgresSaver.from_conn_string(f"{server.rpartition('/')[0]}/{name}") as saver:
+        saver.setup()
+        yield saver
+    with psycopg.connect(server, autocommit=True) as admin:
+        admin.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+@pytest.fixture(params=["memory", "sqlite", pytest.param("postgres", marks=pytest.mark.services)])
+def saver(request: pytest.FixtureRequest) -> BaseCheckpointSaver[Any]:
+    if request.param == "memory":
+        return InMemorySaver()
+    return request.getfixturevalue(f"{request.param}_saver")  # type: ignore[no-any-return]
 
 
 @pytest.fixture

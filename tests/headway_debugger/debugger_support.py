@@ -8,6 +8,7 @@ from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.base.id import uuid6
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import _messages_delta_reducer, add_messages
 from langgraph.graph.state import CompiledStateGraph
@@ -95,11 +96,23 @@ def stored_rows(saver: Any, thread: str = "t") -> dict[tuple[str, ...], Any]:
             if owner == thread:
                 found |= {("writes", i, thread, ns, str(k)): row for k, row in writes.items()}
         return found
+    if not isinstance(saver, SqliteSaver):
+        return _postgres_rows(saver, thread)
     query = "SELECT * FROM {} WHERE thread_id = ?"
     rows = saver.conn.execute(query.format("checkpoints"), (thread,)).fetchall()
     found = {("checkpoints", row[2], row[0], row[1]): row for row in rows}
     for row in saver.conn.execute(query.format("writes"), (thread,)).fetchall():
         found["writes", row[2], row[0], row[1], row[3], str(row[5])] = row
+    return found
+
+
+def _postgres_rows(saver: Any, thread: str) -> dict[tuple[str, ...], Any]:
+    found: dict[tuple[str, ...], Any] = {}
+    for table in ("checkpoints", "checkpoint_writes"):
+        query = f"SELECT * FROM {table} WHERE thread_id = %s"
+        for row in saver.conn.execute(query, (thread,)).fetchall():
+            key = (row["checkpoint_id"], row["thread_id"], row["checkpoint_ns"])
+            found[table, *key, row.get("task_id", ""), str(row.get("idx"))] = row
     return found
 
 

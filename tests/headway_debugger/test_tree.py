@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import HumanMessage
 from langgraph.types import Command
@@ -154,6 +154,7 @@ def _rows(draw: st.DrawFn) -> list[Row]:
     return rows
 
 
+@settings(max_examples=50)
 @given(rows=_rows(), shuffled=st.randoms())
 def test_every_checkpoint_is_on_one_line_and_found_by_its_own_name(
     rows: list[Row], shuffled: Any
@@ -169,6 +170,7 @@ def test_every_checkpoint_is_on_one_line_and_found_by_its_own_name(
         assert resolve(found, node.id) is node
 
 
+@settings(max_examples=50)
 @given(rows=_rows())
 def test_names_stay_when_the_thread_grows(rows: list[Row]) -> None:
     before = build_tree("t", rows[:-1] or rows)
