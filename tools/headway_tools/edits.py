@@ -13,8 +13,8 @@ from typing import Final
 from headway_tools.errors import ToolFailure
 from headway_tools.mismatch import explain
 
-_LINE_END: Final = "(?:\r\n|(?<!\r)\n)"
 _ENDS: Final = re.compile("\r\n|\n")
+_BLOCK: Final = 2**16
 _MOST_MATCHES: Final = 1_000
 _MOST_SHOWN: Final = 50
 
@@ -51,17 +51,10 @@ def plan_edit(text: str, old: str, new: str) -> Edit:
         raise ToolFailure(
             "no_change", "old_text and new_text are the same", "send another new_text"
         )
-    spans = _find(text, old)
-    if not spans and "\r\n" in old:
-        old, new = old.replace("\r\n", "\n"), new.replace("\r\n", "\n")
-        spans = _find(text, old)
-    if not spans:
-        raise explain(text, old)
-    if len(spans) > 1:
-        raise _ambiguous(text, [start for start, _ in spans])
-    start, end = spans[0]
-    edit = Edit(start, end, _with_line_ends_of(text, start, end, old, new))
-    if edit.replacement == text[start:end]:
+    edit = _as_sent(text, old, new) if "\r\n" in old else None
+    if edit is None:
+        edit = _with_any_ends(text, *_with_plain_ends(old, new))
+    if edit.replacement == text[edit.start : edit.end]:
         raise ToolFailure("no_change", "the file already reads like new_text", "go on")
     return edit
 
@@ -90,18 +83,58 @@ def preview(text: str, change: Change, context: int = 2, most: int = 12) -> str:
     return "\n".join(shown)
 
 
-def _find(text: str, old: str) -> list[tuple[int, int]]:
-    """Spans of `old`: `\\n` in it stands for either line end, `\\r\\n` for itself."""
-    parts = (_LINE_END.join(map(re.escape, part.split("\n"))) for part in old.split("\r\n"))
-    pattern = re.compile("\r\n".join(parts))
-    return list(islice(_overlapping(text, pattern), _MOST_MATCHES))
+def _as_sent(text: str, old: str, new: str) -> Edit | None:
+    start = _only(text, old)
+    return None if start is None else Edit(start, start + len(old), new)
 
 
-def _overlapping(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+def _with_plain_ends(old: str, new: str) -> tuple[str, str]:
+    """Where `\\r\\n` was sent for a file that has none, it is not meant in `new` either."""
+    if "\r\n" not in old:
+        return old, new
+    return old.replace("\r\n", "\n"), new.replace("\r\n", "\n")
+
+
+def _with_any_ends(text: str, old: str, new: str) -> Edit:
+    plain = text.replace("\r\n", "\n")
+    found = _only(plain, old)
+    if found is None:
+        raise explain(plain, old)
+    start, end = (_position(text, plain, place) for place in (found, found + len(old)))
+    return Edit(start, end, _with_line_ends_of(text, start, end, old, new))
+
+
+def _only(text: str, old: str) -> int | None:
+    """Where `old` stands in `text`; None if nowhere, `ToolFailure` if in several places."""
+    starts = list(islice(_occurrences(text, old), _MOST_MATCHES))
+    if len(starts) > 1:
+        raise _ambiguous(text, starts)
+    return starts[0] if starts else None
+
+
+def _occurrences(text: str, old: str) -> Iterator[int]:
+    position = text.find(old)
+    while position >= 0:
+        yield position
+        position = text.find(old, position + 1)
+
+
+def _position(text: str, plain: str, place: int) -> int:
+    """Where in `text` the character `place` of `plain` is, its copy with plain line ends."""
+    if len(plain) == len(text):
+        return place
+    column = place - plain.rfind("\n", 0, place) - 1
+    return _line_start(text, plain.count("\n", 0, place)) + column
+
+
+def _line_start(text: str, line: int) -> int:
+    """Where line `line`, from 0, begins."""
     position = 0
-    while match := pattern.search(text, position):
-        yield match.span()
-        position = match.start() + 1
+    while (count := text.count("\n", position, position + _BLOCK)) < line:
+        line, position = line - count, position + _BLOCK
+    for _ in range(line):
+        position = text.index("\n", position) + 1
+    return position
 
 
 def _ambiguous(text: str, starts: list[int]) -> ToolFailure:
@@ -124,14 +157,16 @@ def _with_line_ends_of(text: str, start: int, end: int, old: str, new: str) -> s
     if "\r\n" in old or "\r\n" in new or "\n" not in new:
         return new
     ends = _ENDS.findall(text[start:end])
-    old_lines, lines = old.split("\n"), new.split("\n")
-    room = min(len(ends), len(lines) - 1)
-    tail = min(room, _common(old_lines[::-1], lines[::-1]))
-    kept, last = ends[: len(ends) - tail], ends[len(ends) - tail :]
-    middle = len(lines) - 1 - tail
-    filler = kept[-1] if kept else _end_near(text, start)
-    chosen = (kept[:middle] + [filler] * (middle - len(kept)) + last) + [""]
-    return "".join(line + end for line, end in zip(lines, chosen, strict=True))
+    *old_lines, _ = old.split("\n")
+    *lines, last = new.split("\n")
+    head = _common(old_lines, lines)
+    tail = _common(old_lines[head:][::-1], lines[head:][::-1])
+    middle, behind = ends[head : len(ends) - tail], ends[len(ends) - tail :]
+    missing = len(lines) - head - tail - len(middle)
+    filler = (ends[:head] + middle)[-1:] or [_end_near(text, start)]
+    middle = (middle + filler * missing)[: len(lines) - head - tail]
+    pairs = zip(lines, ends[:head] + middle + behind, strict=True)
+    return "".join(line + end for line, end in pairs) + last
 
 
 def _end_near(text: str, position: int) -> str:

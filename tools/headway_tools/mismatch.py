@@ -1,11 +1,12 @@
 """Why a fragment was not found: the nearest lines and the exact difference, in words.
 
-Lines are ranked by the letter triples they share with the fragment's longest line; the best are
-compared line by line. Bounded: 100,000 lines, 1,000 characters of each.
+Lines are ranked by the letter triples they share with the fragment's longest lines; the best are
+compared line by line. Bounded: 100,000 lines of the file, 20 of the fragment, 300 characters each.
 """
 
 import re
 import unicodedata
+from bisect import bisect_left
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from heapq import nlargest
@@ -15,17 +16,18 @@ from headway_tools.errors import ToolFailure
 
 _PREFIX: Final = re.compile(r"^ *\d+\t", re.MULTILINE)
 _MOST_LINES: Final = 100_000
-_MOST_COMPARED: Final = 30
+_MOST_ANCHORS: Final = 2
+_MOST_COMPARED: Final = 12
+_MOST_SENT: Final = 20
 _MOST_SHOWN: Final = 3
-_LOWEST_SCORE: Final = 0.5
-_LONG: Final = 1_000
-_TRIPLES: Final = 40
+_LOWEST_SCORE: Final = 0.4
+_LONG: Final = 300
+_MOST_PIECES: Final = 25
 _BLANKS: Final = {" ": "space", "\t": "tab"}
 
 
 def explain(text: str, old: str) -> ToolFailure:
-    """The no_match failure for `old`, which does not occur in `text`."""
-    text, old = text.replace("\r\n", "\n"), old.replace("\r\n", "\n")
+    """The no_match failure for `old`, which does not occur in `text`; both with plain line ends."""
     bare = _PREFIX.sub("", old)
     if bare != old and bare in text:
         return ToolFailure(
@@ -56,35 +58,46 @@ class _Window:
 
 
 def _nearest(lines: list[str], fragment: list[str]) -> list[_Window]:
-    """The best windows, best first; none that is less than half alike."""
-    anchor = max(range(len(fragment)), key=lambda index: len(fragment[index].strip()))
-    wanted = fragment[anchor].strip()[:_LONG]
-    if not wanted:
-        return []
-    triples = _triples(wanted)
-    shared = ((sum(t in line for t in triples), -index) for index, line in enumerate(lines))
-    best = nlargest(_MOST_COMPARED, (pair for pair in shared if pair[0]))
-    firsts = [-index - anchor for _, index in best]
+    """The best windows, best first; none that has too little in common."""
+    firsts = {first for anchor in _anchors(fragment) for first in _places(lines, fragment, anchor)}
     windows = [_Window(first, _score(lines, fragment, first)) for first in firsts if first >= 0]
     windows.sort(key=lambda window: (-window.score, window.first))
     return [window for window in windows if window.score >= _LOWEST_SCORE][:_MOST_SHOWN]
 
 
-def _triples(wanted: str) -> list[str]:
-    triples = [wanted[at : at + 3] for at in range(max(1, len(wanted) - 2))]
-    return triples[:: 1 + len(triples) // _TRIPLES]
+def _anchors(fragment: list[str]) -> list[int]:
+    """Indices of the longest lines of the fragment, blank ones left out."""
+    filled = (index for index, line in enumerate(fragment[:_MOST_SENT]) if line.strip())
+    return nlargest(_MOST_ANCHORS, filled, key=lambda index: len(fragment[index].strip()))
+
+
+def _places(lines: list[str], fragment: list[str], anchor: int) -> list[int]:
+    """Where the fragment would begin if its line `anchor` were one of the lines most like it."""
+    pieces = _pieces(fragment[anchor].strip()[:_LONG])
+    shared = ((sum(p in line for p in pieces), -index) for index, line in enumerate(lines))
+    best = nlargest(_MOST_COMPARED, (pair for pair in shared if pair[0]))
+    return [-index - anchor for _, index in best]
+
+
+def _pieces(wanted: str) -> list[str]:
+    size = _piece(wanted)
+    pieces = [wanted[at : at + size] for at in range(len(wanted) - size + 1)]
+    return pieces[:: 1 + len(pieces) // _MOST_PIECES]
+
+
+def _piece(text: str) -> int:
+    """Characters in a row that count as something in common: single ones in short texts only."""
+    return 3 if len(text) >= 8 else 1
 
 
 def _score(lines: list[str], fragment: list[str], first: int) -> float:
     """How much of the fragment stands in the window, from 0 to 1, weighted by length."""
-    total = sum(len(line) + 1 for line in fragment)
-    return (
-        sum(
-            (len(sent) + 1) * _likeness(_line(lines, first + offset), sent)
-            for offset, sent in enumerate(fragment[:_LONG])
-        )
-        / total
+    compared = fragment[:_MOST_SENT]
+    alike = (
+        (len(sent) + 1) * _likeness(_line(lines, first + offset), sent)
+        for offset, sent in enumerate(compared)
     )
+    return sum(alike) / sum(len(sent) + 1 for sent in compared)
 
 
 def _likeness(line: str | None, sent: str) -> float:
@@ -94,7 +107,7 @@ def _likeness(line: str | None, sent: str) -> float:
         return 1.0
     line, sent = _excerpt(line, sent), sent[:_LONG]
     blocks = SequenceMatcher(None, line, sent, autojunk=False).get_matching_blocks()
-    smallest = min(3, len(sent))
+    smallest = _piece(sent)
     return sum(block.size for block in blocks if block.size >= smallest) / max(1, len(sent))
 
 
@@ -120,17 +133,25 @@ def _beyond_end(lines: list[str], sent: str, is_last: bool) -> str:
 def _first_difference(line: str, sent: str, is_first: bool, is_last: bool) -> str:
     if _stands_in(line, sent, is_first, is_last):
         return ""
-    excerpt = _excerpt(line, sent)
-    shift = line.find(excerpt)
-    codes = SequenceMatcher(None, excerpt, sent[: 2 * _LONG], autojunk=False).get_opcodes()
+    if max(len(line), len(sent)) > _LONG:
+        return _behind_common_start(line, sent)
+    codes = SequenceMatcher(None, line, sent, autojunk=False).get_opcodes()
     if is_first and codes[0][0] == "delete":
         codes = codes[1:]
     if is_last and codes and codes[-1][0] == "delete":
         codes = codes[:-1]
     for kind, i, i_end, j, j_end in codes:
         if kind != "equal":
-            return f", column {shift + i + 1} {_told(excerpt[i:i_end], sent[j:j_end])}"
+            return f", column {i + 1} {_told(line[i:i_end], sent[j:j_end])}"
     return " differs in where its parts stand"
+
+
+def _behind_common_start(line: str, sent: str) -> str:
+    """For long lines: where the longest beginning of `sent` that stands in `line` ends."""
+    length = bisect_left(range(1, len(sent) + 1), True, key=lambda n: sent[:n] not in line)
+    column = line.find(sent[:length]) + length
+    here, there = line[column : column + 20], sent[length : length + 20]
+    return f", column {column + 1} {_told(here, there)}"
 
 
 def _stands_in(line: str, sent: str, is_first: bool, is_last: bool) -> bool:
