@@ -44,9 +44,10 @@ _WAITING = re.compile(
     rf"^\W*(?:currently )?{_STATE}\W*$|\bnot (?:yet )?(?:ready|finished|done|complete)\b"
 )
 _SLEEP = re.compile(r"^\s*(?:sleep|wait)\b")
+_SILENT = re.compile(r"exit code \d+$")
 _NOTHING = re.compile(
-    r"(?i)^\W*(?:$|no (?:matches|results?|rows|files|hits|entries|records|items)\b|nothing\b|"
-    r"0 (?:matches|results|rows|hits)\b|empty set|none\W*$|null\W*$|could not find|not found)"
+    r"(?i)^\W*(?:$|exit code \d+$|no (?:matches|results?|rows|files|hits|entries|records|items)\b|"
+    r"nothing\b|0 (?:matches|results|rows|hits)\b|empty set|none\W*$|null\W*$|could not find|not found)"
 )
 _MASKS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\"[^\"\n]*\"|'[^'\n]*'|`[^`\n]*`|‘[^’\n]*’|“[^”\n]*”"), "<q>"),
@@ -70,12 +71,14 @@ class Result:
     waiting: bool = False
     sleeping: bool = False
     nothing: bool = False
+    silent: bool = False
+    """A command that failed without a word: how searches and tests say no."""
 
 
 def read_result(call: CallFact) -> Result:
     """Open `call.observation`: what it says, how it failed, whether it only waits."""
     text, failed = _open(call.observation)
-    line = _failing_line(call, text, failed or call.status == "error")
+    line = _failing_line(call, text, True if call.status == "error" else failed)
     failure = None if line is None else error_class(line, call.args) or "failed"
     sleeping = _sleeps(call)
     return Result(
@@ -88,6 +91,7 @@ def read_result(call: CallFact) -> Result:
         or (failure is None and len(text) <= 400 and bool(_WAITING.search(text))),
         sleeping=sleeping and not text.strip(),
         nothing=len(text) <= 200 and bool(_NOTHING.match(text)),
+        silent=failure is None and bool(_SILENT.match(text)),
     )
 
 
@@ -98,37 +102,47 @@ def _sleeps(call: CallFact) -> bool:
     )
 
 
-def _open(observation: str) -> tuple[str, bool]:
-    """The text of an observation and whether it says by its form that the call failed."""
-    if not observation.lstrip().startswith("{"):
-        return observation, False
-    try:
-        data = json.loads(observation)
-    except ValueError:
-        return observation, False
-    if not isinstance(data, dict) or not data.keys() & {"ok", "exit_code", "stdout", "error"}:
-        return observation, False
+def _open(observation: str) -> tuple[str, bool | None]:
+    """The text of an observation, and whether its form says that the call failed (None: it has
+    no form). A command that failed without a word is no failure here."""
+    data = _fields(observation)
+    if data is None:
+        return observation, None
     exit_code = data.get("exit_code")
-    failed = data.get("ok") is False or (isinstance(exit_code, int) and exit_code != 0)
+    bad_exit = isinstance(exit_code, int) and exit_code != 0
     parts = [str(data[key]) for key in ("stdout", "stderr", "output", "content") if data.get(key)]
     error = data.get("error")
+    failed = data.get("ok") is False or bool(error) or (bad_exit and bool(parts))
     if error:
         parts.insert(0, f"error {error}: {data.get('message', '')}")
     elif not parts and "stdout" not in data:
         return observation, failed
-    if isinstance(exit_code, int) and exit_code != 0:
+    if bad_exit:
         parts.append(f"exit code {exit_code}")
     return "\n".join(parts), failed
 
 
-def _failing_line(call: CallFact, text: str, failed: bool) -> str | None:
+def _fields(observation: str) -> dict[str, Any] | None:
+    if not observation.startswith("{"):
+        return None
+    try:
+        data = json.loads(observation)
+    except ValueError:
+        return None
+    known = {"ok", "exit_code", "stdout", "error"}
+    return data if isinstance(data, dict) and data.keys() & known else None
+
+
+def _failing_line(call: CallFact, text: str, failed: bool | None) -> str | None:
+    """The line that names the failure; None where nothing failed. Only a text without any form,
+    of a call that only looks, is searched for words of failure anywhere."""
     if call.problem:
         return f"problem {call.problem}"
     if failed:
         return _error_line(text) or next((x for x in text.splitlines() if x.strip()), "")
-    if call.kind == "write":
-        return next((x for x in text.splitlines()[:3] if _ERROR_START.match(x)), None)
-    return _error_line(text)
+    if failed is None and call.kind != "write":
+        return _error_line(text)
+    return next((x for x in text.splitlines()[:3] if _ERROR_START.match(x)), None)
 
 
 def _error_line(text: str) -> str | None:

@@ -80,12 +80,17 @@ SILENT: dict[str, list[Round]] = {
         for n in range(20)
     ],
     "opening reads": [calm(read(f"src/{n}.py", f"class C{n}: pass")) for n in range(25)],
+    "opening reads of files that begin alike": [
+        calm(read(f"src/{n}.py", f"from app.errors import NotFound\n\nclass C{n}: pass"))
+        for n in range(25)
+    ],
     "many empty searches in different places": [
         calm(CallFact("grep", {"pattern": "TODO", "path": f"dir_{n}"}, "no matches"))
         for n in "abcdefgh"
     ],
     "empty searches in different places by shell": [
-        calm(bash(f"grep -rn TODO {place}", "", 1)) for place in ("lib", "src", "app")
+        calm(bash(f"grep -rn TODO {place}", "", 1))
+        for place in ("lib", "src", "app", "doc", "etc", "var", "bin", "opt")
     ],
     "retries through an outage": [
         *[calm(search("x", "HTTP 503 Service Unavailable"))] * 6,

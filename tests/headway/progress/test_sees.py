@@ -116,6 +116,7 @@ STUCK: dict[str, tuple[list[Round], list[Round]]] = {
         repair(1, "undefined reference to main, attempt in 0.{}s"),
         repair(3, "undefined reference to main, attempt in 0.{}s"),
     ),
+    "new edits, a check that fails without a word": (repair(1, ""), repair(3, "")),
     "edit and test in one message": (
         [change(edit("a.py", "x", "y"), bash("pytest -q", FAILING.format(0), 1))],
         [
