@@ -244,6 +244,20 @@ def test_an_object_of_giant_names_or_no_sense_becomes_its_two_ends(end: str) -> 
     assert len(cut("{" + "\x01\ud800" * 20_000_000 + end)) <= SMALL.characters
 
 
+def test_json_deeper_than_the_stack_is_shortened_all_the_same() -> None:
+    for depth in (100, 400, 900, 5_000):
+        text = cut("[" * depth + '"' + "x" * 9_000 + '"' + "]" * depth)
+        assert len(text) <= SMALL.characters
+        assert READ_OUTPUT in text
+
+
+@pytest.mark.parametrize(
+    "unit", ["Assertion ", "\x1b[", "\x1b]", "\x1bP", "Error", "error: ", "a\x08", "0 ", "A" * 50]
+)
+def test_no_pattern_is_slower_than_linear(unit: str) -> None:
+    assert_within(cut(unit * (2_000_000 // len(unit))), SMALL)
+
+
 def test_text_that_only_looks_like_json_is_text() -> None:
     assert_within(cut("{not json\n" * 10_000), SMALL)
     assert_within(cut("[" * 100_000), SMALL)
@@ -329,16 +343,32 @@ def outputs(draw: st.DrawFn) -> str:
     return words.join(unit * times for unit, times in parts)
 
 
-@settings(max_examples=250, deadline=None)
-@given(outputs(), bounds, st.sampled_from(["bash", "read_file", "other"]), st.booleans())
-def test_any_text_is_within_its_limits_and_never_cut_twice(
-    content: str, limits: TruncationLimits, name: str, readable: bool
-) -> None:
-    tools = READABLE if readable else frozenset[str]()
+def check_text(content: str, limits: TruncationLimits, name: str, tools: frozenset[str]) -> None:
     text = cut(content, limits, name=name, tools=tools)
     assert_within(text, limits)
     assert "\x00" not in text
     assert cut(text, limits, name=name, tools=tools) == text
+
+
+names = st.sampled_from(["bash", "read_file", "other"])
+tool_sets = st.sampled_from([READABLE, frozenset[str]()])
+
+
+@settings(max_examples=100, deadline=None)
+@given(outputs(), bounds, names, tool_sets)
+def test_any_text_is_within_its_limits_and_never_cut_twice(
+    content: str, limits: TruncationLimits, name: str, tools: frozenset[str]
+) -> None:
+    check_text(content, limits, name, tools)
+
+
+@pytest.mark.slow
+@settings(max_examples=3_000, deadline=None)
+@given(outputs(), bounds, names, tool_sets)
+def test_any_text_is_within_its_limits_and_never_cut_twice_at_length(
+    content: str, limits: TruncationLimits, name: str, tools: frozenset[str]
+) -> None:
+    check_text(content, limits, name, tools)
 
 
 json_values = st.recursive(
@@ -346,24 +376,23 @@ json_values = st.recursive(
         st.none(),
         st.booleans(),
         st.integers(),
-        st.floats(allow_nan=False),
-        st.builds(lambda unit, times: unit * times, units, st.integers(1, 2_000)),
+        st.floats(allow_nan=False, allow_infinity=False),
+        st.builds(lambda unit, times: unit * times, units, st.integers(1, 300)),
     ),
     lambda inner: st.one_of(
         st.lists(inner, max_size=5),
         st.dictionaries(st.text(max_size=8), inner, max_size=5),
-        st.builds(lambda item, times: [item] * times, inner, st.integers(1, 40)),
+        st.builds(lambda item, times: [item] * times, inner, st.integers(1, 12)),
     ),
     max_leaves=12,
 )
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.dictionaries(st.text(max_size=12), json_values, max_size=6), bounds, st.booleans())
-def test_any_json_object_stays_one_within_its_limits(
-    value: dict[str, Any], limits: TruncationLimits, ascii_only: bool
-) -> None:
-    content = json.dumps(value, ensure_ascii=ascii_only) if ascii_only else observation(value)
+objects = st.dictionaries(st.text(max_size=12), json_values, max_size=6)
+
+
+def check_object(value: dict[str, Any], limits: TruncationLimits, ascii_only: bool) -> None:
+    content = json.dumps(value) if ascii_only else observation(value)
     text = cut(content, limits)
     assert len(text) <= limits.characters
     text.encode("utf-8")
@@ -372,6 +401,23 @@ def test_any_json_object_stays_one_within_its_limits(
     assert cut(text, limits) == text
     for key in value.keys() & shown.keys() - {"notice", "truncated"}:
         assert not isinstance(value[key], bool | int) or shown[key] == value[key]
+
+
+@settings(max_examples=40, deadline=None)
+@given(objects, bounds, st.booleans())
+def test_any_json_object_stays_one_within_its_limits(
+    value: dict[str, Any], limits: TruncationLimits, ascii_only: bool
+) -> None:
+    check_object(value, limits, ascii_only)
+
+
+@pytest.mark.slow
+@settings(max_examples=1_500, deadline=None)
+@given(objects, bounds, st.booleans())
+def test_any_json_object_stays_one_within_its_limits_at_length(
+    value: dict[str, Any], limits: TruncationLimits, ascii_only: bool
+) -> None:
+    check_object(value, limits, ascii_only)
 
 
 @given(st.text(st.sampled_from("ab\n\r\x1b[]m0;\x07\x08\\P\x9b"), max_size=40))

@@ -16,6 +16,7 @@ from langchain_core.messages import (
 from headway.notes import from_headway
 from headway.truncation import TruncationLimits, shorten
 from headway.window import estimate_tokens, factor_from, fit
+from headway.window.fit import applied
 
 TASK = "Make the tests of ./shop pass. Do not touch data/."
 SYSTEM = SystemMessage("You work in a folder.", id="system")
@@ -310,11 +311,7 @@ def histories(draw: st.DrawFn) -> list[BaseMessage]:
     return messages
 
 
-@settings(max_examples=120, deadline=None)
-@given(histories(), st.integers(50, 20_000), st.booleans())
-def test_pairing_and_tasks_stay_for_every_history_and_budget(
-    messages: list[BaseMessage], window: int, shrink: bool
-) -> None:
+def check_request(messages: list[BaseMessage], window: int, shrink: bool) -> None:
     request, state = fitted(messages, window, shrink=shrink)
     assert_paired(request)
     humans = [m for m in messages if isinstance(m, HumanMessage) and m.name is None]
@@ -322,8 +319,26 @@ def test_pairing_and_tasks_stay_for_every_history_and_budget(
     assert estimate_tokens(request) <= max(
         window - window // 8, least_tokens(messages), 0 if state else estimate_tokens(messages)
     )
-    assert fitted(messages, window, state)[0][:1] == request[:1]
     json.dumps([m.content for m in request], ensure_ascii=False).encode()
+    longer = [*messages, HumanMessage("go on", id="next")]
+    assert applied(longer, json.loads(json.dumps(state)))[: len(request)] == request
+
+
+@settings(max_examples=60, deadline=None)
+@given(histories(), st.integers(50, 20_000), st.booleans())
+def test_pairing_tasks_and_prefix_stay_for_every_history_and_budget(
+    messages: list[BaseMessage], window: int, shrink: bool
+) -> None:
+    check_request(messages, window, shrink)
+
+
+@pytest.mark.slow
+@settings(max_examples=2_000, deadline=None)
+@given(histories(), st.integers(50, 20_000), st.booleans())
+def test_pairing_tasks_and_prefix_stay_for_every_history_and_budget_at_length(
+    messages: list[BaseMessage], window: int, shrink: bool
+) -> None:
+    check_request(messages, window, shrink)
 
 
 def least_tokens(messages: Sequence[BaseMessage]) -> int:

@@ -1,6 +1,7 @@
 """The way of every observation into the conversation: whatever a tool returned, within limits."""
 
 import json
+from contextlib import suppress
 from typing import Any, Final, overload
 
 from headway.truncation.limits import Room, Truncation, limits_for
@@ -47,7 +48,8 @@ def shorten(
 def _text(content: str, room: Room, source: Source, *, terminal: bool) -> str:
     value = parse(content)
     if value is not None:
-        return shorten_value(content, value, room, source, terminal=terminal)
+        with suppress(RecursionError):  # parsed, yet too deep to walk: then it is text
+            return shorten_value(content, value, room, source, terminal=terminal)
     if len(content) > PARSED and content[0] == "{" and content.endswith("}"):
         return shorten_ends(content, room, source)
     return shorten_text(content, room, source, terminal=terminal)

@@ -28,6 +28,9 @@ _SPELLINGS: Final = tuple(
 MOST_HITS: Final = 400
 """Places looked at for each spelling, from the start and as many from the end."""
 
+LOOKED_AT: Final = 1_000
+"""Characters of a line, around its first such word, on which the patterns below work."""
+
 _PLAIN_FAILURE = re.compile(
     r"^E\s{2,}\S|\bTraceback \(most recent|\bpanicked at\b|\bFAIL(?:ED|URE)?\b|\bERROR\b"
     r"|\b[A-Z]\w*(?:Error|Exception|Failure)\b|\b(?:fatal|error)(?:\[\w+\])?:|\bSegmentation fault"
@@ -45,8 +48,8 @@ def signal_lines(lines: Sequence[str], room: int) -> tuple[list[int], int]:
 
     Plain failures come before mere mentions; of too many, the first and the last are kept.
     """
-    found = [i for i in _mentions(lines) if not _NO_FAILURE.search(lines[i])]
-    plain = [i for i in found if _PLAIN_FAILURE.search(lines[i])]
+    found = [i for i in _mentions(lines) if not _NO_FAILURE.search(excerpt(lines[i], LOOKED_AT))]
+    plain = [i for i in found if _PLAIN_FAILURE.search(excerpt(lines[i], LOOKED_AT))]
     chosen = _ends(plain, room)
     if len(chosen) < room:
         known = set(plain)

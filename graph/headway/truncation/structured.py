@@ -63,8 +63,10 @@ def shorten_value(
     if _fits(content, value, room):
         return content
     whole = plain(value)
-    if len(content) <= WHITE * room.characters and _fits(compact := _dumped(whole), whole, room):
-        return compact
+    if len(content) <= WHITE * room.characters and whole == value:
+        compact = _dumped(whole)
+        if _fits(compact, whole, room):
+            return compact
     return _cut(whole if isinstance(whole, dict) else {"items": whole}, room, source, terminal)
 
 
