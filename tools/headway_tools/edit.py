@@ -25,7 +25,7 @@ from headway_tools.replace import (
     write_in_place,
 )
 from headway_tools.results import observation
-from headway_tools.text import UTF8, Encoding, binary_kind, detect
+from headway_tools.text import UTF8, Encoding, binary_kind, detect, unescape_bytes
 from headway_tools.workspace import Workspace
 
 DESCRIPTION: Final = (
@@ -84,7 +84,7 @@ def _edit_once(workspace: Workspace, path: str, old: str, new: str) -> dict[str,
     with workspace.place(path, writing=True) as place, open_regular(place, os.O_RDWR) as handle:
         document = _load(place, handle)
         if old:
-            planned = _plan(workspace, place.path, document, old, new)
+            planned = _plan(workspace, place.path, document, *_as_read(document, old, new))
         else:
             planned = _fill(place.path, document, new)
         after = _encoded(document.encoding, planned.apply(document.text), place.path)
@@ -136,6 +136,14 @@ def _load(place: Place, handle: int) -> _Document:
             "encoding", f"{place.path} is no clean {encoding.name}", "change it with a command"
         )
     return _Document(data, encoding, text)
+
+
+def _as_read(document: _Document, old: str, new: str) -> tuple[str, str]:
+    """A fragment that holds what read_file shows for undecodable bytes means those bytes."""
+    meant = unescape_bytes(old)
+    if meant == old or old in document.text or meant not in document.text:
+        return old, new
+    return meant, unescape_bytes(new)
 
 
 def _plan(workspace: Workspace, path: str, document: _Document, old: str, new: str) -> Edit:

@@ -68,7 +68,9 @@ async def _arun(path: str, start: int = 1, limit: int = MOST_LINES) -> str:
     return await asyncio.to_thread(_run, path, start, limit)
 
 
-def read(workspace: Workspace, path: str, start: int = 1, limit: int = MOST_LINES) -> dict[str, object]:
+def read(
+    workspace: Workspace, path: str, start: int = 1, limit: int = MOST_LINES
+) -> dict[str, object]:
     """The result of read_file; `ToolFailure` for what cannot be shown.
 
     `start` 0 is taken as 1, a negative one counts from the end; past the end is an error.

@@ -10,7 +10,7 @@ import pwd
 from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from errno import EACCES, ELOOP, ENAMETOOLONG, EPERM, EROFS
+from errno import EACCES, EEXIST, ELOOP, ENAMETOOLONG, EPERM, EROFS
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -137,6 +137,7 @@ class Workspace:
 _FAILURES: Final[dict[int, tuple[FailureCode, str]]] = {
     EACCES: ("permission_denied", "work without this file"),
     EPERM: ("permission_denied", "work without this file"),
+    EEXIST: ("exists", "read it first: it appeared just now"),
     EROFS: ("permission_denied", "write somewhere else"),
     ELOOP: ("not_a_file", "its links form a circle: use the real path"),
     ENAMETOOLONG: ("invalid_arguments", "use a shorter name"),
