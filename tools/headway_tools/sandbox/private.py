@@ -86,11 +86,17 @@ def clear_way(folder: PrivateFolder, home: Path, targets: Iterable[Path]) -> Non
     for target in targets:
         for top, place in ((Path("/tmp"), folder.tmp), (home, folder.home)):
             if target.is_relative_to(top):
-                for part in target.relative_to(top).parts:
+                *above, name = target.relative_to(top).parts
+                for part in above:
                     place = place / part
-                    if place.is_symlink() or (place.exists() and not place.is_dir()):
-                        place.unlink()
+                    _clear(place)
                     place.mkdir(exist_ok=True, mode=0o755)
+                _clear(place / name, also_files=target.is_dir())
+
+
+def _clear(place: Path, *, also_files: bool = True) -> None:
+    if place.is_symlink() or (also_files and place.is_file()):
+        place.unlink()
 
 
 def search_path(folder: Path, toolchains: Iterable[str]) -> str:
