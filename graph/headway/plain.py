@@ -12,7 +12,13 @@ _WIDEST = 1 << 63
 
 def sendable(text: str) -> bool:
     """Whether `text` can be encoded as UTF-8 and holds no NUL (PostgreSQL refuses one)."""
-    return text.isascii() and "\x00" not in text or _UNSENDABLE.search(text) is None
+    if "\x00" in text:
+        return False
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def clean_text(text: str) -> str:

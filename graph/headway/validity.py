@@ -25,7 +25,7 @@ def problems(messages: Sequence[BaseMessage]) -> list[str]:
 def _faults(message: BaseMessage) -> Iterator[str]:
     if not is_plain(message.content):
         yield "text that cannot be sent"
-    if any(is_void_block(block) for block in message.content):
+    if isinstance(message.content, list) and any(map(is_void_block, message.content)):
         yield "a call or an empty text among the parts of the content"
     if isinstance(message, AIMessage):
         yield from _reply_faults(message)

@@ -31,7 +31,7 @@ RETRYABLE: Final[frozenset[FailureKind]] = frozenset(
 )
 
 
-@dataclass
+@dataclass(eq=False)
 class ModelFailure(Exception):
     """A model call that failed for good (or one attempt of it)."""
 
@@ -104,7 +104,7 @@ def classify(error: BaseException) -> ModelFailure:
 
 
 def _kind(error: BaseException, status: int | None, text: str) -> FailureKind:
-    if status is None or isinstance(error, BadReply):
+    if status is None or status < 400 or isinstance(error, BadReply):
         return _kind_without_status(error, status, text)
     return _kind_of_status(status, text)
 

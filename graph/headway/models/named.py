@@ -4,7 +4,7 @@ import os
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from pydantic import SecretStr
+from pydantic import SecretStr, ValidationError
 
 from headway.models.openai import OpenAIModel
 from headway.testing import ScriptedModel
@@ -37,11 +37,13 @@ def open_model(
     Raises:
         HeadwayError: names what to set or install.
     """
-    provider, _, rest = name.partition(":")
+    provider, colon, rest = name.partition(":")
     if provider == "scripted" and rest:
         return ScriptedModel.from_file(rest)
     if provider == "openai" or not rest:
-        return _open_openai(rest or provider, base_url, api_key, model_args or {}, timeout)
+        return _open_openai(
+            rest if colon else provider, base_url, api_key, model_args or {}, timeout
+        )
     return _open_other(name, base_url, api_key, model_args or {})
 
 
@@ -72,6 +74,9 @@ def _open_openai(
     }
     try:
         return OpenAIModel(model=model, api_key=SecretStr(key), base_url=url, **options)
+    except ValidationError as error:
+        wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+        raise HeadwayError(f"model arguments of openai:{model}: {wrong}") from error
     except (ValueError, TypeError) as error:
         raise HeadwayError(f"model arguments of openai:{model}: {error}") from error
 
@@ -87,10 +92,11 @@ def _open_other(
             "package; any OpenAI-compatible endpoint works as openai:NAME with OPENAI_BASE_URL"
         ) from error
     given = {"base_url": base_url, "api_key": api_key}
-    options = {key: value for key, value in given.items() if value} | args
+    options: dict[str, Any] = {key: value for key, value in given.items() if value} | args
     try:
-        return init_chat_model(name, **options)
+        model: BaseChatModel = init_chat_model(name, **options)
     except ImportError as error:
         raise HeadwayError(f"{name}: {error}") from error
     except Exception as error:
         raise HeadwayError(f"{name}: {' '.join(str(error).split())}") from error
+    return model

@@ -6,8 +6,13 @@ own: nothing is shared between threads, event loops and branches; no idle one is
 """
 
 import os
-from collections.abc import AsyncIterator, Iterator
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    aclosing,
+    nullcontext,
+)
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -71,7 +76,8 @@ class OpenAIModel(ChatOpenAI):
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
         reader = StreamReader()
-        for part in self._parts(messages, stop, self._streamed(stream_usage, kwargs)):
+        parts = self._parts(messages, stop, self._streamed(stream_usage, kwargs))
+        for part in _until_done(parts, reader):
             for chunk in reader.feed(part):
                 yield _told(chunk, run_manager)
         for chunk in reader.close():
@@ -87,7 +93,8 @@ class OpenAIModel(ChatOpenAI):
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
         reader = StreamReader()
-        async for part in self._aparts(messages, stop, self._streamed(stream_usage, kwargs)):
+        parts = self._aparts(messages, stop, self._streamed(stream_usage, kwargs))
+        async for part in _auntil_done(parts, reader):
             for chunk in reader.feed(part):
                 yield await _atold(chunk, run_manager)
         for chunk in reader.close():
@@ -120,7 +127,7 @@ class OpenAIModel(ChatOpenAI):
 
     async def _aparts(
         self, messages: list[BaseMessage], stop: list[str] | None, kwargs: dict[str, Any]
-    ) -> AsyncIterator[bytes]:
+    ) -> AsyncGenerator[bytes, None]:
         dialect = self._dialect
         while True:
             payload = self._payload(messages, stop, kwargs, dialect)
@@ -174,6 +181,32 @@ def _idle_clients() -> tuple[openai.DefaultHttpxClient, openai.DefaultAsyncHttpx
         openai.DefaultHttpxClient(verify=global_ssl_context),
         openai.DefaultAsyncHttpxClient(verify=global_ssl_context),
     )
+
+
+def _until_done(parts: Iterator[bytes], reader: StreamReader) -> Iterator[bytes]:
+    """`parts` up to the end of the reply: what the connection does after it is of no interest."""
+    try:
+        for part in parts:
+            yield part
+            if reader.done:
+                return
+    except Exception:
+        if not reader.finished:
+            raise
+
+
+async def _auntil_done(
+    parts: AsyncGenerator[bytes, None], reader: StreamReader
+) -> AsyncIterator[bytes]:
+    try:
+        async with aclosing(parts):
+            async for part in parts:
+                yield part
+                if reader.done:
+                    return
+    except Exception:
+        if not reader.finished:
+            raise
 
 
 def _plain_names(payload: dict[str, Any]) -> None:

@@ -127,6 +127,20 @@ def test_odd_framing_is_read(way: str, events: tuple[object, ...]) -> None:
 
 
 @BOTH
+def test_a_connection_that_breaks_behind_the_reply_does_no_harm(way: str) -> None:
+    whole = streams(chunk({"content": "ok"}, "stop"), ": more\n\n" * 20).but(cut=12)
+    with OpenAIServer([whole]) as server:
+        assert ask(opened(server.url), way).content == "ok"
+
+
+@BOTH
+def test_a_connection_that_stays_open_behind_the_reply_is_left(way: str) -> None:
+    whole = streams(chunk({"content": "ok"}, "stop"), DONE, ": more\n\n" * 20)
+    with OpenAIServer([whole.but(drip=0.02, pieces=150)]) as server:
+        assert ask(opened(server.url), way, timeout=20).content == "ok"
+
+
+@BOTH
 def test_a_server_that_ignores_the_wish_to_stream_is_read(way: str) -> None:
     body = {"choices": [{"message": {"content": "ok"}, "finish_reason": "stop"}]}
     with OpenAIServer([sends(json.dumps(body))]) as server:

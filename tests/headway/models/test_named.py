@@ -1,0 +1,59 @@
+"""Opening a model by name, and the one line of advice where that fails."""
+
+import pytest
+
+from headway.models import open_model
+from headway.models.openai import OpenAIModel
+from headway_tools.errors import HeadwayError
+
+
+@pytest.fixture(autouse=True)
+def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_API_BASE", "OPENAI_BASE_URL", "OPENAI_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "words"),
+    [
+        ("openai:gpt-5-mini", {}, ["OPENAI_API_KEY", "OPENAI_BASE_URL=http", "headway demo"]),
+        ("openai:", {"api_key": "k"}, ["openai:NAME"]),
+        ("openai:m", {"api_key": "k", "base_url": "localhost:80"}, ["must start with http://"]),
+        ("openai:m", {"api_key": "k", "model_args": {"temperature": "hot"}}, ["temperature"]),
+        ("nobody:m", {}, ["nobody:m"]),
+        ("anthropic:claude", {}, ["anthropic"]),
+        ("scripted:/no/such/file", {}, ["cannot read the script"]),
+    ],
+)
+def test_each_failure_says_what_to_do(
+    name: str, options: dict[str, object], words: list[str]
+) -> None:
+    with pytest.raises(HeadwayError) as caught:
+        open_model(name, **options)  # type: ignore[arg-type]
+    assert all(word in str(caught.value) for word in words), caught.value
+    assert "\n" not in str(caught.value)
+
+
+def test_the_environment_names_key_and_url(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-env")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    model = open_model("openai:qwen3:8b", model_args={"temperature": 0.5, "max_tokens": 7})
+    assert isinstance(model, OpenAIModel)
+    assert (model.model_name, model.openai_api_base) == ("qwen3:8b", "http://127.0.0.1:9/v1")
+    assert (model.temperature, model.max_tokens, model.use_responses_api) == (0.5, 7, False)
+    assert "sk-env" not in repr(model)
+
+
+def test_arguments_go_before_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-env")
+    monkeypatch.setenv("OPENAI_API_BASE", "http://127.0.0.1:9/v1")
+    model = open_model("gpt-5-mini", base_url="http://127.0.0.1:8/v1", api_key="sk-mine")
+    assert isinstance(model, OpenAIModel)
+    assert model.openai_api_base == "http://127.0.0.1:8/v1"
+
+
+def test_a_proxy_setting_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_PROXY", "http://127.0.0.1:3128")
+    model = open_model("openai:m", api_key="k", base_url="http://127.0.0.1:8/v1")
+    assert isinstance(model, OpenAIModel)
+    assert model.openai_proxy == "http://127.0.0.1:3128"
