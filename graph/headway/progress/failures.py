@@ -47,7 +47,8 @@ _SLEEP = re.compile(r"^\s*(?:sleep|wait)\b")
 _SILENT = re.compile(r"exit code \d+$")
 _NOTHING = re.compile(
     r"(?i)^\W*(?:$|exit code \d+$|no (?:matches|results?|rows|files|hits|entries|records|items)\b|"
-    r"nothing\b|0 (?:matches|results|rows|hits)\b|empty set|none\W*$|null\W*$|could not find|not found)"
+    r"nothing\b|0 (?:matches|results|rows|hits)\b|"
+    r"empty set|none\W*$|null\W*$|could not find|not found)"
 )
 _MASKS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\"[^\"\n]*\"|'[^'\n]*'|`[^`\n]*`|‘[^’\n]*’|“[^”\n]*”"), "<q>"),

@@ -34,8 +34,8 @@ class ProgressSettings(BaseModel):
     """The same call brought the same result, and nothing changed in between."""
     repeat_growth: float = 0.25
     """Added for every earlier repeat of that same pair: distractors in between do not hide it."""
-    repeat_after_change: float = 0.5
-    """The same call brought the same unfailing result although the workspace changed."""
+    repeat_after_change: float = 0.05
+    """The same call brought the same unfailing result after a new change: green tests, say."""
     same_error: float = 0.6
     """Another call failed with an error class seen before."""
     same_call_same_error: float = 0.8

@@ -46,18 +46,17 @@ class View:
     round: Round
     calls: tuple[Seen, ...]
     changed: bool
-    """Whether the workspace changed; where nobody knows, a write with a new result did."""
+    """Whether the workspace changed by something new: an edit made once more renews nothing.
+    Where nobody knows, a write with a new result did."""
 
 
 def view(memory: Memory, round_: Round, settings: ProgressSettings) -> View:
     """`round_` against what `memory` holds; nothing is entered yet."""
     calls = tuple(_look(fact, settings) for fact in round_.calls if not fact.neutral)
-    changed = round_.changed
-    if changed is None:
-        changed = any(
-            seen.fact.kind == "write" and not seen.error and not memory.pair(seen.call, seen.result)
-            for seen in calls
-        )
+    new = [seen for seen in calls if not memory.pair(seen.call, seen.result)]
+    changed = bool(round_.changed and new)
+    if round_.changed is None:
+        changed = any(seen.fact.kind == "write" and not seen.error for seen in new)
     return View(round_, calls, changed)
 
 

@@ -74,6 +74,14 @@ SILENT: dict[str, list[Round]] = {
         )
     ],
     "slow improvement with plateaus": falling([9, 9, 8, 8, 8, 7, 7, 7, 6, 5, 5, 5, 4]),
+    "refactoring under green tests": [
+        each
+        for n in range(30)
+        for each in (
+            change(edit(f"src/{n}.py", "x", "y")),
+            change(bash("pytest -q", f"50 passed in 0.{n}s")),
+        )
+    ],
     "paging": [calm(search(f"all, page {n}", f"row {n}0\nrow {n}1")) for n in range(30)],
     "overlapping pages": [
         calm(CallFact("read_file", {"path": "a", "line": n}, f"line {n}\nline {n + 1}"))

@@ -38,11 +38,11 @@ def fresh(number: int) -> Round:
     return calm(read(f"part_{number}.py", f"class Part{number}: ..."))
 
 
-def repair(count: int, output: str) -> list[Round]:
+def repair(numbers: range, output: str) -> list[Round]:
     """Edit, test, edit, test: every edit is new, the tests fail as before."""
     return [
         each
-        for number in range(count)
+        for number in numbers
         for each in (
             change(edit("a.py", "x", f"y{number}")),
             calm(bash("pytest -q", output.format(number), 1)),
@@ -111,12 +111,15 @@ STUCK: dict[str, tuple[list[Round], list[Round]]] = {
         ]
         * 2,
     ),
-    "new edits, the tests fail as before": (repair(1, FAILING), repair(3, FAILING)),
-    "new edits, a failing command without a count": (
-        repair(1, "undefined reference to main, attempt in 0.{}s"),
-        repair(3, "undefined reference to main, attempt in 0.{}s"),
+    "new edits, the tests fail as before": (
+        repair(range(1), FAILING),
+        repair(range(1, 4), FAILING),
     ),
-    "new edits, a check that fails without a word": (repair(1, ""), repair(3, "")),
+    "new edits, a failing command without a count": (
+        repair(range(1), "undefined reference to main, attempt in 0.{}s"),
+        repair(range(1, 4), "undefined reference to main, attempt in 0.{}s"),
+    ),
+    "new edits, a check that fails without a word": (repair(range(1), ""), repair(range(1, 4), "")),
     "edit and test in one message": (
         [change(edit("a.py", "x", "y"), bash("pytest -q", FAILING.format(0), 1))],
         [
