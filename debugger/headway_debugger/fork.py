@@ -62,6 +62,7 @@ def fork(backend: Backend, thread_id: str, node: TreeNode, edit: Edit | None = N
         note = {AS_NODE: plan.as_node}
         head = backend.update(thread_id, start, plan.written, plan.as_node, note)
         following = tuple(backend.snapshot(thread_id, head).next)
+        _check_next(edit or Edit(), tuple(before.next), following)
     if along := merged(kept, plan.along):
         backend.set_values(thread_id, head, along)
     return Fork(start, head, following)
@@ -105,6 +106,15 @@ def _writer(backend: Backend, node: TreeNode, before: StateSnapshot, edit: Edit)
         f"step {node.name} was made by {', '.join(node.writers) or 'an edit'}: "
         "say for which node the edit counts (as_node)"
     )
+
+
+def _check_next(edit: Edit, wanted: tuple[str, ...], following: tuple[str, ...]) -> None:
+    """An edit that was written because it could not be set must not change what runs next."""
+    if edit.as_node is None and not edit.reroute and wanted not in ((START,), following):
+        raise HeadwayError(
+            f"with this edit {', '.join(following) or 'nothing'} would run next instead of "
+            f"{', '.join(wanted) or 'nothing'}: name a node with an edge to it (as_node)"
+        )
 
 
 def _leads_to(backend: Backend, following: tuple[str, ...]) -> str | None:

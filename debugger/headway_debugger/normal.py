@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from langchain_core.messages import BaseMessage, convert_to_messages
+from langchain_core.messages import BaseMessage, convert_to_messages, messages_from_dict
 from langgraph.types import Overwrite, PregelTask, StateSnapshot
 
 _TYPES = frozenset({"human", "ai", "tool", "system", "function", "chat", "remove"})
@@ -23,7 +23,7 @@ def normal_snapshot(snapshot: StateSnapshot) -> StateSnapshot:
 def normal(value: Any) -> Any:
     """`value` with lists of message dicts turned into messages; anything else as it is."""
     if isinstance(value, list) and value and all(_is_message_dict(item) for item in value):
-        return convert_to_messages(value)
+        return [_message(item) for item in value]
     return value
 
 
@@ -36,7 +36,7 @@ def messages_in(values: Iterable[Any]) -> list[BaseMessage]:
             if isinstance(item, BaseMessage):
                 found.append(item)
             elif _is_message_dict(item):
-                found.extend(convert_to_messages([item]))
+                found.append(_message(item))
     return found
 
 
@@ -51,4 +51,12 @@ def _task(task: PregelTask) -> PregelTask:
 
 
 def _is_message_dict(value: Any) -> bool:
-    return isinstance(value, dict) and "content" in value and value.get("type") in _TYPES
+    named = isinstance(value, dict) and (value.get("type") in _TYPES or "role" in value)
+    return named and "content" in value
+
+
+def _message(data: dict[str, Any]) -> BaseMessage:
+    """A message with all its fields: `convert_to_messages` alone loses a reply's usage."""
+    if data.get("type") in _TYPES:
+        return messages_from_dict([{"type": data["type"], "data": data}])[0]
+    return convert_to_messages([data])[0]
