@@ -23,7 +23,12 @@ COMMANDS: Final = {
     "resume": "go on with a thread, answer its question, or give it a new message",
     "threads": "list the threads of this data folder",
     "show": "show a thread, or one step of it",
-    "undo": "put the files back to before the last run",
+    "fork": "a branch from any step, with the files of that moment",
+    "diff": "two steps side by side",
+    "restore": "put the files back to what they were at a step",
+    "undo": "put the files back to before the last run or restore",
+    "rm": "remove threads with all that belongs to them",
+    "prune": "keep only the newest steps of a thread",
     "doctor": "show the configuration with its sources and what the sandbox can do",
 }
 
@@ -58,7 +63,12 @@ def build_parser() -> argparse.ArgumentParser:
         "resume": _resume,
         "threads": _threads,
         "show": _show,
+        "fork": _fork,
+        "diff": _diff,
+        "restore": _restore,
         "undo": _undo,
+        "rm": _rm,
+        "prune": _prune,
         "doctor": _doctor,
     }
     for name, text in COMMANDS.items():
@@ -121,11 +131,52 @@ def _show(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
 
 
+def _fork(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("step", metavar="THREAD@STEP", help="where the branch begins")
+    parser.add_argument("--name", metavar="NAME", help="of the branch (default: b2, b3, …)")
+    parser.add_argument(
+        "--set",
+        action="append",
+        metavar="WHAT=TEXT",
+        help="task=…, result[:CALL]=…, message:ID=…: change the history there; repeatable",
+    )
+    parser.add_argument("--run", action="store_true", help="go on with the branch at once")
+    _add_model(parser)
+    _add_limits(parser)
+    _add_output(parser)
+
+
+def _diff(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("a", metavar="THREAD[@STEP]")
+    parser.add_argument("b", metavar="[THREAD]@STEP", help="without a name the same thread")
+    parser.add_argument("--state", action="store_true", help="the values of private state, too")
+
+
+def _restore(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("step", metavar="THREAD@STEP", help="whose files to put back")
+    _add_restoring(parser)
+
+
 def _undo(parser: argparse.ArgumentParser) -> None:
     _add_thread(parser)
+    _add_restoring(parser)
+
+
+def _rm(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("threads", nargs="+", metavar="THREAD", help="its name or the start of it")
+
+
+def _prune(parser: argparse.ArgumentParser) -> None:
+    _add_thread(parser)
+    parser.add_argument(
+        "--keep", type=int, default=50, metavar="N", help="newest steps of each branch (50)"
+    )
+
+
+def _add_restoring(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="only say what would change")
     parser.add_argument(
-        "--force", action="store_true", help="overwrite what was changed after the run, too"
+        "--force", action="store_true", help="overwrite changes made outside headway, too"
     )
 
 

@@ -29,7 +29,7 @@ _DIFF_COLOURS: Final[dict[str, Colour]] = {"+": "green", "-": "red", "@": "cyan"
 
 def report(outcome: Outcome, terminal: Terminal, diff: str = "") -> str:
     """Answer, facts and next commands; `diff` is the unified diff of the files changed."""
-    parts = [_answer(outcome), _facts(outcome, terminal), _diff(diff, terminal)]
+    parts = [_answer(outcome), _facts(outcome, terminal), coloured_diff(diff, terminal)]
     parts += [_pending(outcome), _next(outcome, terminal)]
     return "\n\n".join(part for part in parts if part)
 
@@ -122,7 +122,8 @@ def _warnings(outcome: Outcome) -> list[str]:
     return [str(text) for text in outcome.get("warnings") or ()]
 
 
-def _diff(diff: str, terminal: Terminal) -> str:
+def coloured_diff(diff: str, terminal: Terminal) -> str:
+    """A unified diff, made safe, coloured and cut to `MAX_DIFF_LINES`."""
     lines = visible(diff).splitlines()
     kept = [
         paint(line, _DIFF_COLOURS[line[0]], terminal) if line[:1] in _DIFF_COLOURS else line

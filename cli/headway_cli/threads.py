@@ -1,7 +1,8 @@
-"""Threads of the data folder as the commands need them: found by name, read, compared."""
+"""Threads of the data folder as the commands need them: found by name, opened for reading."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,69 @@ from headway.request import build as build_request
 from headway.storage import sqlite_saver
 from headway.threads import ThreadRecord, find_record
 from headway_cli.options import the_home
+from headway_debugger.backend import Backend
 from headway_debugger.heads import HeadFile
-from headway_debugger.views import RequestBuilder
+from headway_debugger.tree import MAIN, ThreadTree, TreeNode, resolve
+from headway_debugger.views import RequestBuilder, state, tree
+from headway_tools.errors import HeadwayError
+from headway_tools.home import ThreadFolder
 from headway_tools.snapshots import Snapshots
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A thread, its graph (without model and tools) and its tree."""
+
+    record: ThreadRecord
+    graph: Agent
+    backend: Backend
+    tree: ThreadTree
+    heads: HeadFile
+    folder: ThreadFolder
+
+    def node(self, step: str) -> TreeNode:
+        """The step named, without a name the newest of the branch that resume goes on with."""
+        return resolve(self.tree, step or self.record.branch or MAIN)
+
+    def state(self, node: TreeNode) -> dict[str, Any]:
+        """The values of the state at `node`."""
+        return state(self.backend, self.tree, node)
+
+    @property
+    def root(self) -> Path:
+        """The real folder of the thread's workspace; `HeadwayError` without one."""
+        if not self.record.workspace:
+            raise HeadwayError(f"thread {self.record.thread} has no workspace")
+        return Path(self.record.root or self.record.workspace)
+
+    @contextmanager
+    def snapshots(self) -> Iterator[Snapshots]:
+        """The states of the workspace, closed at the end."""
+        with snapshots_in(self.record.thread, self.record.workspace) as snapshots:
+            yield snapshots
 
 
 def the_thread(given: str | None) -> ThreadRecord:
     """The thread named on the command line; the newest of this folder without a name."""
     return find_record(the_home(), given, Path.cwd())
+
+
+def split_step(given: str | None) -> tuple[str | None, str]:
+    """`THREAD@STEP` in two; the step is empty where none is named."""
+    name, _, step = (given or "").partition("@")
+    return name or None, step
+
+
+@contextmanager
+def opened(name: str | None) -> Iterator[Opened]:
+    """The thread named on the command line."""
+    record = the_thread(name)
+    folder = the_home().thread(record.thread)
+    heads = HeadFile(folder.path / "heads.json")
+    with reading_graph() as graph:
+        backend = Backend(graph)
+        found = tree(backend, record.thread, heads)
+        yield Opened(record, graph, backend, found, heads, folder)
 
 
 @contextmanager
@@ -63,22 +119,11 @@ def request_builder(record: ThreadRecord) -> RequestBuilder:
     parts = make_parts(record.model, tools=None, name="headway", options=options)
 
     def build(values: Mapping[str, Any]) -> dict[str, Any]:
-        state: Any = values
-        sent = build_request(state, parts=parts, context=Context())
+        known: Any = values
+        sent = build_request(known, parts=parts, context=Context())
         return {"messages": sent.messages, "tools": [tool.name for tool in sent.tools]}
 
     return build
-
-
-def heads_of(thread: str) -> HeadFile:
-    """Where the names of a thread's branches are kept."""
-    return HeadFile(the_home().thread(thread).path / "heads.json")
-
-
-def split_step(given: str | None) -> tuple[str | None, str]:
-    """`THREAD@STEP` in two; the step is empty where none is named."""
-    name, _, step = (given or "").partition("@")
-    return name or None, step
 
 
 def diff_of_run(outcome: Mapping[str, Any]) -> str:
@@ -87,20 +132,14 @@ def diff_of_run(outcome: Mapping[str, Any]) -> str:
         return ""
     values = snapshot_of(outcome["thread"], outcome["checkpoint"]).values
     before, after = values["hw_run"]["files_at_start"], values["hw_files"]
-    with snapshots_in(outcome["thread"], Path(outcome["workspace"])) as snapshots:
-        return snapshots.patch(before, after)
-
-
-def patch_between(record: ThreadRecord, before: str, after: str) -> str:
-    """The unified diff between two snapshots of a thread's workspace."""
-    with snapshots_in(record.thread, Path(record.workspace or "")) as snapshots:
+    with snapshots_in(outcome["thread"], outcome["workspace"]) as snapshots:
         return snapshots.patch(before, after)
 
 
 @contextmanager
-def snapshots_in(thread: str, workspace: Path) -> Iterator[Snapshots]:
+def snapshots_in(thread: str, workspace: str | None) -> Iterator[Snapshots]:
     """The thread's snapshots of `workspace`, closed at the end."""
-    snapshots = snapshots_of(the_home().thread(thread), workspace)
+    snapshots = snapshots_of(the_home().thread(thread), Path(workspace or ""))
     try:
         yield snapshots
     finally:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_support import Done, Headway, Script
+from cli_support import DONE, EDIT, Done, Headway, Script, call
 
 from headway_cli.main import main
 
@@ -34,3 +34,12 @@ def script(tmp_path: Path) -> Script:
         return f"scripted:{path}"
 
     return write
+
+
+@pytest.fixture
+def otter(headway: Headway, script: Script, workspace: Path) -> Path:
+    """A workspace in which thread `otter` changed a.txt and made new.txt."""
+    replies = [EDIT, call("bash", command="echo made > new.txt"), DONE]
+    place = ("-C", str(workspace), "--thread", "otter")
+    assert headway("run", "make it bye", *place, "--model", script(replies)).code == 0
+    return workspace

@@ -4,16 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from cli_support import DONE, EDIT, Headway, Script, call
-
-
-@pytest.fixture
-def otter(headway: Headway, script: Script, workspace: Path) -> Path:
-    """A workspace in which thread `otter` changed a.txt and made new.txt."""
-    replies = [EDIT, call("bash", command="echo made > new.txt"), DONE]
-    place = ("-C", str(workspace), "--thread", "otter")
-    assert headway("run", "make it bye", *place, "--model", script(replies)).code == 0
-    return workspace
+from cli_support import Headway
 
 
 def test_threads_lists_name_status_and_task(headway: Headway, otter: Path) -> None:
@@ -60,12 +51,12 @@ def test_an_unknown_step_is_one_line(headway: Headway, otter: Path) -> None:
 
 def test_undo_puts_the_files_back_and_can_say_so_first(headway: Headway, otter: Path) -> None:
     preview = headway("undo", "otter", "--dry-run")
-    assert preview.out.splitlines()[1:] == ["  a.txt", "  new.txt"]
+    assert preview.out.splitlines()[1:] == ["  write   a.txt", "  remove  new.txt"]
     assert (otter / "new.txt").exists()
     assert headway("undo", "otter").code == 0
     assert (otter / "a.txt").read_text() == "hello\nworld\n"
     assert sorted(path.name for path in otter.iterdir()) == ["a.txt"]
-    assert "is as it was" in headway("undo", "otter").out
+    assert "is like that already" in headway("undo", "otter").out
 
 
 def test_undo_overwrites_later_work_only_when_told(headway: Headway, otter: Path) -> None:

@@ -1,0 +1,101 @@
+"""fork, diff, restore, rm and prune over real threads and files."""
+
+from pathlib import Path
+
+import pytest
+from cli_support import Headway, Script, call
+
+
+def step_of(headway: Headway, node: str, nth: int = 0) -> str:
+    """The name of the nth step that `node` wrote."""
+    steps = headway("show", "otter", "--json").json["branches"]["main"]["steps"]
+    return str([step["step"] for step in steps if step["written_by"] == [node]][nth])
+
+
+def test_a_fork_runs_on_files_of_its_own_and_the_original_stays(
+    headway: Headway, otter: Path, script: Script
+) -> None:
+    other = script([{}, call("bash", command="cat a.txt; echo branch > b.txt"), {"content": "B"}])
+    at = f"otter@{step_of(headway, 'truncate')}"
+    done = headway("fork", at, "--run", "--model", other, "--json")
+    assert (done.code, done.json["answer"]) == (0, "B")
+    assert '"stdout": "bye\\nworld\\n"' in done.json["steps"][1]["observation"]
+    assert done.json["workspace"] == str(otter)
+    assert sorted(path.name for path in otter.iterdir()) == ["a.txt", "new.txt"]
+    assert set(headway("show", "otter", "--json").json["branches"]) == {"main", "b2"}
+
+
+def test_a_fork_can_change_history_and_names_what_it_can(headway: Headway, otter: Path) -> None:
+    at = f"otter@{step_of(headway, 'truncate')}"
+    made = headway("fork", at, "--name", "try", "--set", "result=nothing there")
+    assert made.out.startswith("otter@try from step ")
+    assert "nothing there" in headway("show", "otter@try", "--state").out
+    assert "nothing there" not in headway("show", at, "--state").out
+    refused = headway("fork", at, "--set", "colour=red")
+    assert (refused.code, refused.out) == (2, "")
+    assert "--set takes task=TEXT" in refused.err
+    assert headway("fork", at, "--name", "try").code == 2
+
+
+def test_without_a_sandbox_a_fork_is_refused_with_the_reason(
+    headway: Headway, script: Script, workspace: Path
+) -> None:
+    place = ("-C", str(workspace), "--thread", "otter", "--sandbox", "none")
+    headway("run", "x", *place, "--model", script([{"content": "ok"}]))
+    done = headway("fork", "otter@2")
+    assert done.code == 2
+    assert "only inside the sandbox" in done.err
+
+
+def test_diff_names_the_first_differing_step(headway: Headway, otter: Path) -> None:
+    early, late = step_of(headway, "truncate"), step_of(headway, "truncate", 1)
+    text = headway("diff", f"otter@{early}", f"@{late}").out
+    assert f"first differing step  (ended before) | {int(early) + 1}" in text
+    assert "only in B:" in text
+    assert "+made" in text
+    assert headway("diff", f"otter@{early}", f"@{early}").out == "no difference\n"
+
+
+def test_restore_is_previewed_done_and_undone(headway: Headway, otter: Path) -> None:
+    at = f"otter@{step_of(headway, 'truncate')}"
+    assert headway("restore", at, "--dry-run").out.splitlines()[1:] == ["  remove  new.txt"]
+    assert (otter / "new.txt").exists()
+    assert headway("restore", at).code == 0
+    assert not (otter / "new.txt").exists()
+    assert headway("undo", "otter").code == 0
+    assert (otter / "new.txt").read_text() == "made\n"
+    assert headway("undo", "otter").code == 0
+    assert (otter / "a.txt").read_text() == "hello\nworld\n"
+
+
+def test_restore_overwrites_later_work_only_when_told(headway: Headway, otter: Path) -> None:
+    at = f"otter@{step_of(headway, 'truncate')}"
+    (otter / "a.txt").write_text("mine\n")
+    assert headway("restore", at).code == 2
+    assert (otter / "a.txt").read_text() == "mine\n"
+    assert headway("restore", at, "--force").code == 0
+    assert (otter / "a.txt").read_text() == "bye\nworld\n"
+
+
+def test_rm_removes_the_thread_and_leaves_the_workspace(headway: Headway, otter: Path) -> None:
+    assert headway("rm", "otter").out == "removed otter\n"
+    assert headway("threads").out == ""
+    assert headway("show", "otter").code == 2
+    assert (otter / "new.txt").exists()
+
+
+def test_prune_keeps_the_newest_steps_and_the_thread_goes_on(headway: Headway, otter: Path) -> None:
+    before = len(headway("show", "otter", "--json").json["branches"]["main"]["steps"])
+    assert headway("prune", "otter", "--keep", "3").out.startswith(f"removed {before - 3} steps")
+    left = headway("show", "otter", "--json").json["branches"]["main"]["steps"]
+    assert len(left) == 3
+    assert "make it bye" in headway("show", "otter", "--state").out
+    assert headway("undo", "otter").code == 0
+    assert (otter / "a.txt").read_text() == "hello\nworld\n"
+
+
+@pytest.mark.parametrize("verb", ["restore", "fork"])
+def test_an_unknown_step_is_one_line(headway: Headway, otter: Path, verb: str) -> None:
+    done = headway(verb, "otter@99")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.count("\n") == 1
