@@ -21,8 +21,8 @@ from headway_tools.text import binary_kind, detect, newline_style, unescape_byte
         ("\ufeffx".encode("utf-32-le"), "utf-32-le with BOM"),
         ("key = 1".encode("utf-16-le"), "utf-16-le"),
         ("key = 1".encode("utf-16-be"), "utf-16-be"),
-        ("# café".encode("latin-1"), "windows-1252"),
-        ("“quoted”".encode("cp1252"), "windows-1252"),
+        ("# café".encode("latin-1"), "windows-1252 (a guess)"),
+        ("“quoted”".encode("cp1252"), "windows-1252 (a guess)"),
         ("ünï\n".encode() * 3 + b"\xff", "utf-8 with invalid bytes"),
     ],
 )

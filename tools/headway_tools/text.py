@@ -33,7 +33,7 @@ class Encoding:
 
 UTF8: Final = Encoding("utf-8", "utf-8")
 _UTF8_ESCAPED: Final = Encoding("utf-8 with invalid bytes", "utf-8", errors="surrogateescape")
-_WINDOWS: Final = Encoding("windows-1252", "cp1252", errors="surrogateescape")
+_WINDOWS: Final = Encoding("windows-1252 (a guess)", "cp1252", errors="surrogateescape")
 _UTF16: Final = (Encoding("utf-16-le", "utf-16-le"), Encoding("utf-16-be", "utf-16-be"))
 _MARKED: Final = (
     Encoding("utf-8 with BOM", "utf-8", codecs.BOM_UTF8, "surrogateescape"),
