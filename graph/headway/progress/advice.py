@@ -62,15 +62,13 @@ def _claim(found: dict[str, Any]) -> str:
             values = ", ".join(f"{value:g}" for value in found.get("counter", []))
             return f"the count to bring down did not fall ({values}); last result: {quoted}"
         case "same_error":
-            return (
-                f"the same error for the {times}. time, from different calls; now {name}: {quoted}"
-            )
+            return f"the same error {times} times, from different calls; the last, {name}: {quoted}"
         case "same_result":
             return f"{name} brought what another call had brought: {quoted}"
         case "duplicates":
             return f"{times} equal calls in one message: {name}: {quoted}"
         case _:
-            return f"{name} brought the same result for the {times}. time: {quoted}"
+            return f"{name} brought the same result {times} times: {quoted}"
 
 
 def _spell(args: dict[str, Any]) -> str:

@@ -1,8 +1,9 @@
 """Thresholds of the detector. A round adds points by what it shows, news takes points away."""
 
-from typing import Literal
+import re
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 Preset = Literal["default", "strict", "off"]
 
@@ -17,9 +18,8 @@ class Flat(BaseModel):
 
 
 class ProgressSettings(BaseModel):
-    """All knobs. The score starts at 0; every round adds the points of its strongest signal.
-
-    Points are for the whole round: a round with one new, useful result never scores.
+    """All knobs. The score starts at 0; every round adds the points of one of its calls, the
+    least suspicious: a round with one new, useful result never scores.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -78,6 +78,19 @@ class ProgressSettings(BaseModel):
     """Further noise: (regular expression, placeholder), applied before results are compared."""
     counters: tuple[str, ...] = ()
     """Further counters: regular expressions with one group `count`, lower is better."""
+
+    @field_validator("masks", "counters")
+    @classmethod
+    def _patterns_compile(cls, value: tuple[Any, ...]) -> tuple[Any, ...]:
+        for item in value:
+            pattern = item if isinstance(item, str) else item[0]
+            try:
+                compiled = re.compile(pattern)
+            except re.error as error:
+                raise ValueError(f"{pattern!r} is no regular expression: {error}") from None
+            if isinstance(item, str) and "count" not in compiled.groupindex:
+                raise ValueError(f"{pattern!r} has no group (?P<count>…)")
+        return value
 
     @model_validator(mode="after")
     def _stop_comes_after_tell(self) -> "ProgressSettings":

@@ -144,3 +144,9 @@ def test_a_long_observation_is_quoted_in_short() -> None:
 def test_stop_below_tell_is_refused() -> None:
     with pytest.raises(ValueError, match="told before it is stopped"):
         ProgressSettings(tell=3.0, stop=2.0)
+
+
+@pytest.mark.parametrize("wrong", [{"masks": (("(", "x"),)}, {"counters": (r"open: \d+",)}])
+def test_a_pattern_that_cannot_work_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"regular expression|no group"):
+        ProgressSettings(**wrong)
