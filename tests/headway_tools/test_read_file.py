@@ -77,6 +77,7 @@ def test_a_page_says_where_to_go_on(workspace: Workspace) -> None:
         1000,
         251,
     )
+    assert read_result(workspace, "f", 1, 2000) == first
     last = read_result(workspace, "f", 991, 10)
     assert (last["start"], last["end"]) == (991, 1000)
     assert "next_start" not in last
@@ -249,7 +250,7 @@ def test_beyond_what_is_scanned_a_command_is_named(workspace: Workspace) -> None
 
 def test_arguments_are_strict_but_take_a_number_as_text() -> None:
     assert ReadFileArgs.model_validate({"path": "f", "start": "3"}).start == 3
-    for odd in ({"offset": 1}, {"limit": 0}, {"limit": 251}, {"start": "x"}, {"start": 1.5}):
+    for odd in ({"offset": 1}, {"limit": 0}, {"start": "x"}, {"start": 1.5}):
         with pytest.raises(ValidationError):
             ReadFileArgs.model_validate({"path": "f", **odd})
 

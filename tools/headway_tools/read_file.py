@@ -45,7 +45,9 @@ class ReadFileArgs(BaseModel):
     start: int = Field(
         default=1, description="first line, counted from 1; -50 means the last 50 lines"
     )
-    limit: int = Field(default=MOST_LINES, ge=1, le=MOST_LINES, description="lines to return")
+    limit: int = Field(
+        default=MOST_LINES, ge=1, description=f"lines to return, at most {MOST_LINES}"
+    )
 
 
 def read_file_tool() -> BaseTool:
@@ -73,8 +75,10 @@ def read(
 ) -> dict[str, object]:
     """The result of read_file; `ToolFailure` for what cannot be shown.
 
-    `start` 0 is taken as 1, a negative one counts from the end; past the end is an error.
+    `start` 0 is taken as 1, a negative one counts from the end; past the end is an error. A
+    larger `limit` than `MOST_LINES` is taken as that.
     """
+    limit = min(limit, MOST_LINES)
     with workspace.place(path) as place:
         if stat.S_ISDIR(place.stat().st_mode):
             return _listing(place)
