@@ -154,6 +154,14 @@ def test_control_bytes_are_removed_or_visible(raw: str, shown: str) -> None:
     assert cut(raw) == shown
 
 
+@pytest.mark.parametrize("name", ["bash", "read_file"])
+def test_json_with_unsendable_names_can_be_sent(name: str) -> None:
+    text = cut('{"caf\udce9": "caf\udce9"}', name=name)
+    text.encode("utf-8")
+    assert cut(text, name=name) == text
+    assert len(json.loads(text)) == 1
+
+
 def test_what_a_file_tool_returns_keeps_its_bytes() -> None:
     content = observation({"ok": True, "content": "a\rb\rc \x1b[0m"})
     assert cut(content, name="read_file") == content

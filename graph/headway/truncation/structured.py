@@ -9,13 +9,10 @@ from headway.truncation.limits import Room
 from headway.truncation.notice import Source
 from headway.truncation.text import fits, shorten_text
 from headway_tools.results import observation
-from headway_tools.values import plain
+from headway_tools.values import clean_text, plain
 
 PARSED: Final = 32_000_000
 """Characters up to which a result is parsed; beyond, its two ends become fields of a new object."""
-
-ENTRIES: Final = (1_000_000, *(2**power for power in range(14, -1, -1)))
-"""Entries that lists and objects keep at most: the first of these with which the rest fits."""
 
 SHORT: Final = 100_000
 """Characters of a text up to which it is measured exactly and cleaned before it is cut."""
@@ -25,6 +22,9 @@ WHITE: Final = 8
 
 FIELD: Final = 160
 """Characters that each text can keep; entries are left out before texts get shorter."""
+
+_ENTRY: Final = 3
+"""Characters that an entry of a list takes at least."""
 
 _NOTICE: Final = 330
 _ROUNDS: Final = 8
@@ -56,22 +56,14 @@ def shorten_value(
     content: str, value: dict[str, Any] | list[Any], room: Room, source: Source, *, terminal: bool
 ) -> str:
     """`content`, which is `value` as JSON, within `room`; an array becomes the field `items`."""
-    if terminal:
-        cleaned = _mapped(value, _short_terminal_text)
-        if cleaned != value:
-            value, content = cleaned, _dumped(cleaned)
-    if _fits(content, value, room):
-        return content
-    whole = plain(value)
-    if len(content) <= WHITE * room.characters and whole == value:
-        compact = _dumped(whole)
-        if _fits(compact, whole, room):
+    if len(content) <= WHITE * room.characters:
+        shown = _mapped(value, terminal_text) if terminal else value
+        if shown == value and _fits(content, value, room):
+            return clean_text(content)
+        compact = _dumped(shown)
+        if _fits(compact, shown, room) and plain(shown) == shown:
             return compact
-    return _cut(whole if isinstance(whole, dict) else {"items": whole}, room, source, terminal)
-
-
-def _short_terminal_text(text: str) -> str:
-    return terminal_text(text) if len(text) <= SHORT else text
+    return _cut(value if isinstance(value, dict) else {"items": value}, room, source, terminal)
 
 
 def _fits(content: str, value: Any, room: Room) -> bool:
@@ -92,8 +84,10 @@ def shorten_ends(content: str, room: Room, source: Source) -> str:
 
 def _cut(value: dict[str, Any], room: Room, source: Source, terminal: bool) -> str:
     dropped: list[str] = []
-    value = _fewer(value, room.characters - _NOTICE, dropped)
     left = room.characters - _NOTICE
+    value = plain(_fewer(value, left, dropped))
+    if terminal:
+        value = _mapped(value, lambda text: terminal_text(text) if len(text) <= SHORT else text)
     for _ in range(_ROUNDS):
         cut, names = _texts_within(value, Room(left, room.lines), source, terminal)
         result = observation(cut | _note(value, [*dropped, *names], source))
@@ -113,13 +107,13 @@ def _note(value: dict[str, Any], parts: list[str], source: Source) -> dict[str, 
 
 def _fewer(value: dict[str, Any], characters: int, dropped: list[str]) -> dict[str, Any]:
     """`value` with as many entries of its lists and objects as leave room for their texts."""
-    fewer = value
-    for most in ENTRIES:
+    most = max(characters // _ENTRY, 1)
+    while True:
         dropped.clear()
-        fewer = _entries(value, most, (), dropped)
-        if len(_dumped(_mapped(fewer, lambda text: text[:FIELD]))) <= characters:
-            break
-    return fewer
+        fewer: dict[str, Any] = _entries(value, most, (), dropped)
+        if most == 1 or len(_dumped(_mapped(fewer, lambda text: text[:FIELD]))) <= characters:
+            return fewer
+        most = most * 3 // 4
 
 
 def _entries(value: Any, most: int, path: Path, dropped: list[str]) -> Any:
