@@ -5,10 +5,12 @@ import json
 from pathlib import Path
 
 import pytest
+from langchain_core.language_models.fake_chat_models import FakeMessagesListChatModel
 from langchain_core.messages import AIMessage
+from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel
 
-from headway import Limits, Outcome, arun_agent, run_agent, stream_agent
+from headway import Limits, Outcome, arun_agent, build_agent, run_agent, stream_agent
 from headway.models.retry import RetryPolicy
 from headway.run import Control, astream_agent
 from headway.status import exit_code
@@ -349,3 +351,15 @@ def test_a_key_of_the_host_never_reaches_model_journal_or_trace(
     ]
     assert written
     assert not any(b"sk-test-123456789" in data for data in written)
+
+
+def test_a_model_that_repeats_a_message_object_loses_no_history() -> None:
+    model = FakeMessagesListChatModel(responses=[AIMessage("same")])
+    saver = InMemorySaver()
+    first = run_agent("a", model=model, checkpointer=saver, thread_id="t", memory=True)
+    second = run_agent("b", model=model, checkpointer=saver, thread_id="t", memory=True)
+    assert (first.answer, second.answer) == ("same", "same")
+    state = build_agent(model, checkpointer=saver, memory=True).get_state(
+        {"configurable": {"thread_id": "t"}}
+    )
+    assert [m.text for m in state.values["messages"]] == ["a", "same", "b", "same"]

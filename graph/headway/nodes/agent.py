@@ -4,6 +4,7 @@ The one node whose content changes when a deterministic policy is swapped for a 
 """
 
 import time
+import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -130,7 +131,9 @@ def received(plan: Plan, reply: AIMessage) -> Update:
     }
     tools = {tool.name: tool for tool in plan.parts.tools}
     message = _alone(settle(reply, tools=tools, known_ids=known), plan.parts)
-    message = message.model_copy(update={"name": message.name or plan.parts.name})
+    message = message.model_copy(
+        update={"name": message.name or plan.parts.name, "id": _new_id(message, plan.state)}
+    )
     estimate = (plan.request.tokens, estimate_tokens([message], 1.0))
     notes = meta(message)
     run = add_reply(plan.run, message, model=plan.model_name, estimate=estimate)
@@ -170,6 +173,14 @@ def _asks(plan: Plan, message: AIMessage) -> list[str]:
             interactive=settings.interactive,
         )
     ]
+
+
+def _new_id(message: AIMessage, state: State) -> str:
+    """The reply's id, or a new one where the model used it before (models that play a list of
+    messages do): the reducer would put the reply in the place of the earlier one."""
+    if message.id and all(message.id != known.id for known in state.get("messages", [])):
+        return message.id
+    return str(uuid.uuid4())
 
 
 def _alone(message: AIMessage, parts: Parts) -> AIMessage:
