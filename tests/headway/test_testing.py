@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.runnables import RunnableLambda
 from langgraph.graph import END, START, MessagesState, StateGraph
 from wire_support import WAYS, ask, bash
 
-from headway.models import open_model
+from headway.models import acall_model, call_model, open_model
 from headway.reply import settle
 from headway.testing import PolicyModel, ScriptedModel, spoken
 from headway_tools.errors import HeadwayError
@@ -54,6 +55,32 @@ def test_a_policy_works_in_every_stream_mode_of_a_graph(mode: Any) -> None:
     assert list(graph.stream({"messages": [TASK]}, stream_mode=mode))
     last = graph.invoke({"messages": [TASK]})["messages"][-1]
     assert last.tool_calls[0]["name"] == "bash"
+
+
+def test_tokens_of_a_call_in_a_node_are_streamed_by_the_graph() -> None:
+    model = PolicyModel(policy=call_then_answer)
+
+    def node(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [call_model(model, state["messages"], tools=[bash])]}
+
+    async def anode(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [await acall_model(model, state["messages"], tools=[bash])]}
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("agent", RunnableLambda(node, anode))
+    builder.add_edge(START, "agent")
+    graph = builder.compile()
+
+    async def streamed() -> list[Any]:
+        return [part async for part in graph.astream({"messages": [TASK]}, stream_mode="messages")]
+
+    for parts in (
+        list(graph.stream({"messages": [TASK]}, stream_mode="messages")),
+        asyncio.run(streamed()),
+    ):
+        assert [message.text for message, _ in parts][0] == "looking"
+        assert len({message.id for message, _ in parts}) == 1
+        assert len(parts) == 3
 
 
 def test_no_tools_are_offered_with_tool_choice_none() -> None:

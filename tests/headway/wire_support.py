@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import pytest
 from langchain_core.callbacks import AsyncCallbackHandler, BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
@@ -16,6 +17,14 @@ from headway.models.dialect import Dialect
 from headway.models.openai import OpenAIModel
 
 WAYS = ("sync", "sync stream", "async", "async stream")
+SAMPLED_WAYS = (
+    "sync",
+    "async stream",
+    pytest.param("sync stream", marks=pytest.mark.slow),
+    pytest.param("async", marks=pytest.mark.slow),
+)
+"""For long tables: a pairwise sample in the fast suite, the whole product in the slow one."""
+
 ONCE = RetryPolicy(attempts=1)
 QUICK = RetryPolicy(attempts=4, first_wait=0.001)
 ASK: Sequence[BaseMessage] = (SystemMessage("Be brief."), HumanMessage("What is in a.txt?"))
