@@ -23,7 +23,7 @@ from wire_support import sent
 from headway.history import closed, mend, merged_names, open_calls, place, problems
 from headway.messages import merge
 from headway.testing import spoken
-from openai_server import wire_problems
+from wire_rules import wire_problems
 
 
 def call(call_id: str | None, name: str = "bash", **args: Any) -> ToolCall:
