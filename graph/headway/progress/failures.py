@@ -157,7 +157,7 @@ def _error_line(text: str) -> str | None:
     if not _hints("\n".join(lines)):
         return None
     for line in lines:
-        if _hints(line[:300]) and _ERROR_LINE.search(line[:300]):
+        if _hints(line[:160]) and _ERROR_LINE.search(line[:160]):
             return line[:400]
     return None
 
