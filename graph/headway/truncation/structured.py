@@ -60,8 +60,8 @@ def shorten_value(
         shown = _mapped(value, terminal_text) if terminal else value
         if shown == value and _fits(content, value, room):
             return clean_text(content)
-        compact = _dumped(shown)
-        if _fits(compact, shown, room) and plain(shown) == shown:
+        compact = clean_text(_dumped(shown))
+        if _fits(compact, shown, room):
             return compact
     return _cut(value if isinstance(value, dict) else {"items": value}, room, source, terminal)
 
@@ -85,7 +85,10 @@ def shorten_ends(content: str, room: Room, source: Source) -> str:
 def _cut(value: dict[str, Any], room: Room, source: Source, terminal: bool) -> str:
     dropped: list[str] = []
     left = room.characters - _NOTICE
-    value = plain(_fewer(value, left, dropped))
+    fewer = _fewer(value, left, dropped)
+    value = plain(fewer)
+    if value != fewer:
+        dropped.append("values that JSON cannot carry, or nested too deeply")
     if terminal:
         value = _mapped(value, lambda text: terminal_text(text) if len(text) <= SHORT else text)
     for _ in range(_ROUNDS):
@@ -98,7 +101,9 @@ def _cut(value: dict[str, Any], room: Room, source: Source, terminal: bool) -> s
 
 
 def _note(value: dict[str, Any], parts: list[str], source: Source) -> dict[str, Any]:
-    """The fields that say so; a notice of the tool itself stays in front."""
+    """The fields that say what is left out; a notice of the tool itself stays in front."""
+    if not parts:
+        return {}
     named = ", ".join(parts[:_NAMED]) + (f" and {len(parts) - _NAMED} more" * (len(parts) > _NAMED))
     notice = f"shortened: {named}; {source.how('offset=0')}"
     own = value.get("notice")
