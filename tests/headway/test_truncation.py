@@ -233,6 +233,9 @@ def test_json_that_fits_without_its_white_space_is_whole() -> None:
 def test_a_notice_of_the_tool_itself_stays() -> None:
     shown = json.loads(cut(observation({"notice": "mind the gap", "text": "x" * 9_000})))
     assert shown["notice"].startswith("mind the gap ")
+    shown = json.loads(cut(observation({"notice": "mind " * 9_000, "ok": False})))
+    assert shown["notice"].startswith("mind mind ")
+    assert shown["ok"] is False
 
 
 def test_json_too_large_to_parse_becomes_its_two_ends() -> None:

@@ -212,6 +212,8 @@ def test_a_refused_request_is_shortened_further_and_stays_so() -> None:
     later = messages + step(50, "x" * 30_000)
     request, _ = fitted(later, 100_000, state)
     assert estimate_tokens(request) < estimate_tokens(whole)
+    assert fitted(later, 100_000, state)[1]["step"] == 2
+    assert fitted(later, 200_000, state)[1] == state
 
 
 def test_a_shortened_observation_keeps_the_id_of_its_whole() -> None:

@@ -93,20 +93,20 @@ def _cut(value: dict[str, Any], room: Room, source: Source, terminal: bool) -> s
         value = _mapped(value, lambda text: terminal_text(text) if len(text) <= SHORT else text)
     for _ in range(_ROUNDS):
         cut, names = _texts_within(value, Room(left, room.lines), source, terminal)
-        result = observation(cut | _note(value, [*dropped, *names], source))
+        result = observation(cut | _note(cut, [*dropped, *names], source))
         if len(result) <= room.characters:
             return result
         left -= len(result) - room.characters
     return shorten_ends(_dumped(value), room, source)
 
 
-def _note(value: dict[str, Any], parts: list[str], source: Source) -> dict[str, Any]:
+def _note(cut: dict[str, Any], parts: list[str], source: Source) -> dict[str, Any]:
     """The fields that say what is left out; a notice of the tool itself stays in front."""
     if not parts:
         return {}
     named = ", ".join(parts[:_NAMED]) + (f" and {len(parts) - _NAMED} more" * (len(parts) > _NAMED))
     notice = f"shortened: {named}; {source.how('offset=0')}"
-    own = value.get("notice")
+    own = cut.get("notice")
     return {"truncated": True, "notice": f"{own} {notice}" if isinstance(own, str) else notice}
 
 

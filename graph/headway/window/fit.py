@@ -52,6 +52,8 @@ class Shortened(TypedDict, total=False):
     """Files that the caller knew to have changed."""
     ceiling: int
     """Estimated tokens which a server refused as too many, less a margin."""
+    window: int
+    """The window for which that holds."""
 
 
 def fit(
@@ -75,7 +77,7 @@ def fit(
     room = max(window - reserve - min(overhead_from(messages, factor), window // 2), 1)
     request = applied(messages, before)
     tokens = estimate_tokens(request, factor)
-    ceiling = before.get("ceiling", room)
+    ceiling = before.get("ceiling", room) if before.get("window") == window else room
     if tokens <= min(TRIGGER * room, ceiling) and not shrink:
         return request, dict(before)
     target = TARGET * min(room, ceiling)
@@ -88,7 +90,7 @@ def fit(
         "changed": list(changed)[-MOST_FILES:],
     }
     if ceiling < room:
-        base["ceiling"] = ceiling
+        base |= {"ceiling": ceiling, "window": window}
     best, after = _first_fitting(messages, base, factor, target, TRIGGER * min(room, ceiling))
     if best == request and not shrink:
         return request, dict(before)
