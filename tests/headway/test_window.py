@@ -335,7 +335,7 @@ def test_pairing_tasks_and_prefix_stay_for_every_history_and_budget(
 
 
 @pytest.mark.slow
-@settings(max_examples=2_000, deadline=None)
+@settings(max_examples=500, deadline=None)
 @given(histories(), st.integers(50, 20_000), st.booleans())
 def test_pairing_tasks_and_prefix_stay_for_every_history_and_budget_at_length(
     messages: list[BaseMessage], window: int, shrink: bool
