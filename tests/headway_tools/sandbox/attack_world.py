@@ -10,7 +10,7 @@ import socket
 import stat
 import subprocess
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,12 +59,9 @@ class World:
 
     def around(self) -> dict[str, tuple[object, ...]]:
         """Everything of the host but the workspace and what commands may write."""
-        own = (self.workspace, self.private)
-        return {
-            str(path): _fingerprint(path)
-            for path in self.top.rglob("*")
-            if not any(path == place or place in path.parents for place in own)
-        } | {"stored": (self._stored(),)}
+        own = {str(self.workspace), str(self.private)}
+        paths = [path for path in _below(self.top, leave_out=own) if str(path) not in own]
+        return {str(path): _fingerprint(path) for path in paths} | {"stored": (self._stored(),)}
 
     def _stored(self) -> bool:
         return (self.private / "protected" / "x").exists()
@@ -135,11 +132,14 @@ def build_template(path: Path) -> None:
         (path / ".git" / name).mkdir(exist_ok=True)
 
 
-def _below(top: Path) -> Iterator[Path]:
-    """No link is followed, also not `top` itself."""
+def _below(top: Path, leave_out: Collection[str] = ()) -> Iterator[Path]:
+    """No link is followed, also not `top` itself; nothing below the folders `leave_out`."""
     if not top.is_symlink():
         for folder, names, files in os.walk(top):
-            yield from (Path(folder, name) for name in (*names, *files))
+            if folder in leave_out:
+                names.clear()
+            else:
+                yield from (Path(folder, name) for name in (*names, *files))
 
 
 def _fingerprint(path: Path) -> tuple[object, ...]:

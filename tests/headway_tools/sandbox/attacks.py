@@ -208,7 +208,6 @@ _LIMITS = (
 )  # fmt: skip
 _VICTIMS = (
     Attack("signal to another process", "victim", ("kill -9 {victim}",)),
-    Attack("signal through its folder in proc", "victim", ("kill -9 $(basename /proc/{victim})",)),
     Attack("priority of another process", "victim", ("renice -n 15 -p {victim}",)),
     Attack("limits of another process", "victim", ("prlimit --pid {victim} --nofile=7",)),
     Attack("out-of-memory score", "victim", ("echo 900 >/proc/{victim}/oom_score_adj",)),

@@ -8,7 +8,7 @@ import contextlib
 import itertools
 import os
 import subprocess
-import time
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -19,8 +19,8 @@ from headway_tools.sandbox.policy import SandboxLimits
 
 _NAMES: Final = itertools.count()
 _ROOT: Final = Path("/sys/fs/cgroup")
-_ROUNDS: Final = 50
-_PAUSE: Final = 0.002
+_left: list[Path] = []
+_left_lock: Final = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -64,9 +64,9 @@ class ControlGroup:
             _set(folder / "cgroup.procs", pid)
 
     def close(self) -> None:
-        """Remove the groups."""
-        for folder in self._folders:
-            _remove(folder)
+        """Remove the groups; those that the kernel still holds go with a later one."""
+        with _left_lock:
+            _left[:] = [folder for folder in (*_left, *self._folders) if not _removed(folder)]
 
 
 def _settings(found: Controllers, limits: SandboxLimits) -> dict[Path, list[tuple[str, int]]]:
@@ -117,20 +117,28 @@ def _can_hold(parent: Path, controllers: tuple[str, ...]) -> bool:
     except OSError:
         return False
     finally:
-        _remove(trial)
+        if not _removed(trial):
+            _left.append(trial)
+        _sweep(parent)
 
 
-def _remove(folder: Path) -> None:
-    """The kernel needs a moment after the last process."""
-    for _ in range(_ROUNDS):
-        try:
-            folder.rmdir()
-        except FileNotFoundError:
-            return
-        except OSError:
-            time.sleep(_PAUSE)
-        else:
-            return
+def _removed(folder: Path) -> bool:
+    try:
+        folder.rmdir()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
+def _sweep(parent: Path) -> None:
+    """Groups of processes that were killed before they could remove them."""
+    with contextlib.suppress(OSError):
+        for folder in parent.glob("headway-*-*"):
+            pid = folder.name.split("-")[1]
+            if not Path("/proc", pid).exists():
+                _removed(folder)
 
 
 def _set(path: Path, value: int) -> None:

@@ -19,6 +19,12 @@ MAX_MOUNTS: Final = 300
 
 MAX_HIDDEN: Final = 2000
 
+_KEYS_OF_A_HOME: Final = (
+    ".ssh .aws .azure .gnupg .kube .docker .config .local/share/keyrings .password-store .mozilla "
+    ".netrc .git-credentials .npmrc .pypirc .cargo/credentials.toml .bash_history .zsh_history"
+)
+"""Hidden where the workspace is, or holds, the user's home."""
+
 _GIT_FILES: Final = ("config", "config.worktree", "hooks", "info", "commondir")
 
 
@@ -74,8 +80,11 @@ def git_paths(root: Path) -> Iterator[str]:
             names[:] = [name for name in names if name == "modules"]
 
 
-def _hidden(root: Path, hide: Sequence[str]) -> Iterable[str]:
-    return islice(expand(root, hide, anywhere=True), MAX_HIDDEN) if hide else ()
+def _hidden(root: Path, hide: Sequence[str]) -> Iterator[str]:
+    yield from islice(expand(root, hide, anywhere=True), MAX_HIDDEN) if hide else ()
+    home = Path.home()
+    if home.is_relative_to(root):
+        yield from (str((home / name).relative_to(root)) for name in _KEYS_OF_A_HOME.split())
 
 
 def _is_real(root: Path, relative: str) -> bool:

@@ -38,12 +38,26 @@ def open_sandbox(policy: SandboxPolicy, kind: SandboxKind = "bubblewrap") -> San
     """The sandbox for `policy`; `SandboxError` before anything runs if it cannot be had."""
     if not policy.root.is_dir():
         raise SandboxError(f"the workspace {policy.root} is not a folder")
+    if policy.private.is_relative_to(policy.root):
+        raise SandboxError(
+            f"headway's data folder lies in the workspace {policy.root}: set HEADWAY_HOME elsewhere"
+        )
     if kind == "none":
         return _unconfined(policy)
     bwrap = probe().bwrap
     if bwrap is None:
         raise SandboxError(probe().line)
     return _confined(policy, bwrap, os.environ)
+
+
+def unsafe_workspace(root: Path) -> str | None:
+    """Why `root` should be no workspace without an explicit flag; None if it may be one."""
+    real, home = root.resolve(), Path.home().resolve()
+    if real == Path("/"):
+        return "the workspace would be the whole disk"
+    if home.is_relative_to(real):
+        return f"the workspace would hold your home {home} with its keys"
+    return None
 
 
 def visible_folders(policy: SandboxPolicy) -> tuple[Path, ...]:
