@@ -9,11 +9,9 @@ from typing import Any
 from headway.run import Control, astream_agent
 from headway.status import exit_code
 from headway_cli.ask import ask_each, ask_on_terminal, somebody_answers
-from headway_cli.output import Human, Json, JsonLines, Output
+from headway_cli.output import Human, Json, JsonLines, Outcome, Output, Work
 from headway_cli.signals import StopSignals
-from headway_cli.threads import diff_of_run
-
-Outcome = Mapping[str, Any]
+from headway_cli.threads import bring_of_run, diff_of_run
 
 
 def output_for(args: argparse.Namespace) -> Output:
@@ -22,7 +20,7 @@ def output_for(args: argparse.Namespace) -> Output:
         return Json(sys.stdout, sys.stderr)
     if args.jsonl:
         return JsonLines(sys.stdout)
-    return Human(diff_of_run, sys.stdout, sys.stderr)
+    return Human(Work(diff_of_run, bring_of_run), sys.stdout, sys.stderr)
 
 
 def conduct(task: str | None, output: Output, **options: Any) -> int:

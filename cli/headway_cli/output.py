@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final, Protocol, TextIO
 
 from headway_cli.events import Event, render
@@ -11,8 +12,17 @@ from headway_cli.terminal import terminal_of, visible
 SCHEMA_VERSION: Final = 1
 """Of `--json` and `--jsonl`."""
 
-Differ = Callable[[Mapping[str, Any]], str]
-"""The unified diff of what an outcome's run changed."""
+Outcome = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a run did to files, read when it has ended."""
+
+    diff: Callable[[Outcome], str]
+    """The unified diff of what an outcome's run changed."""
+    bring: Callable[[Outcome], str]
+    """The command that brings it into the workspace, empty where it is there already."""
 
 
 class Output(Protocol):
@@ -20,7 +30,7 @@ class Output(Protocol):
 
     def event(self, event: Event) -> None: ...
 
-    def end(self, outcome: Mapping[str, Any]) -> None: ...
+    def end(self, outcome: Outcome) -> None: ...
 
 
 class Progress:
@@ -58,15 +68,16 @@ class Progress:
 class Human:
     """The answer, the facts and the next commands on stdout."""
 
-    def __init__(self, differ: Differ, out: TextIO, err: TextIO) -> None:
-        self._differ = differ
+    def __init__(self, work: Work, out: TextIO, err: TextIO) -> None:
+        self._work = work
         self._out = out
         self._progress = Progress(err)
         self.event = self._progress.event
 
-    def end(self, outcome: Mapping[str, Any]) -> None:
+    def end(self, outcome: Outcome) -> None:
         self._progress.break_line()
-        text = report(outcome, terminal_of(self._out), self._differ(outcome))
+        diff, bring = self._work.diff(outcome), self._work.bring(outcome)
+        text = report(outcome, terminal_of(self._out), diff, bring)
         print(text, file=self._out, flush=True)
 
 
@@ -78,7 +89,7 @@ class Json:
         self._progress = Progress(err)
         self.event = self._progress.event
 
-    def end(self, outcome: Mapping[str, Any]) -> None:
+    def end(self, outcome: Outcome) -> None:
         self._progress.break_line()
         print(dumps({"schema_version": SCHEMA_VERSION, **outcome}), file=self._out, flush=True)
 
@@ -93,7 +104,7 @@ class JsonLines:
     def event(self, event: Event) -> None:
         self._write(event)
 
-    def end(self, outcome: Mapping[str, Any]) -> None:
+    def end(self, outcome: Outcome) -> None:
         self._write({"type": "end", "outcome": outcome})
 
     def _write(self, value: Mapping[str, Any]) -> None:

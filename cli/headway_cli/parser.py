@@ -26,7 +26,8 @@ COMMANDS: Final = {
     "fork": "a branch from any step, with the files of that moment",
     "diff": "two steps side by side",
     "restore": "put the files back to what they were at a step",
-    "undo": "put the files back to before the last run or restore",
+    "undo": "put the files back to before the last run, restore or apply",
+    "apply": "bring the result of a run with --copy into the workspace",
     "rm": "remove threads with all that belongs to them",
     "prune": "keep only the newest steps of a thread",
     "doctor": "show the configuration with its sources and what the sandbox can do",
@@ -67,6 +68,7 @@ def build_parser() -> argparse.ArgumentParser:
         "diff": _diff,
         "restore": _restore,
         "undo": _undo,
+        "apply": _undo,
         "rm": _rm,
         "prune": _prune,
         "doctor": _doctor,
@@ -93,6 +95,9 @@ def _run(parser: argparse.ArgumentParser) -> None:
         help="the folder to work in (here)",
     )
     parser.add_argument("--thread", metavar="NAME", help="the new thread's name (default: made up)")
+    parser.add_argument(
+        "--copy", action="store_true", help="work in a copy; `headway apply` brings it back"
+    )
     _add_model(parser)
     _add_limits(parser)
     _add_guards(parser)

@@ -27,10 +27,11 @@ _MEANING: Final[dict[str, str]] = {
 _DIFF_COLOURS: Final[dict[str, Colour]] = {"+": "green", "-": "red", "@": "cyan"}
 
 
-def report(outcome: Outcome, terminal: Terminal, diff: str = "") -> str:
-    """Answer, facts and next commands; `diff` is the unified diff of the files changed."""
+def report(outcome: Outcome, terminal: Terminal, diff: str = "", bring: str = "") -> str:
+    """Answer, facts and next commands; `diff` is the unified diff of the files changed, `bring`
+    the command that brings them into the workspace where the run worked elsewhere."""
     parts = [_answer(outcome), _facts(outcome, terminal), coloured_diff(diff, terminal)]
-    parts += [_pending(outcome), _next(outcome, terminal)]
+    parts += [_pending(outcome), _next(outcome, terminal, bring)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -146,11 +147,13 @@ def _pending(outcome: Outcome) -> str:
     )
 
 
-def _next(outcome: Outcome, terminal: Terminal) -> str:
+def _next(outcome: Outcome, terminal: Terminal, bring: str) -> str:
     thread = outcome.get("thread")
     if not thread:
         return ""
     rows = [("look at it", f"headway show {thread}"), ("go back", f"headway undo {thread}")]
+    if bring:
+        rows.append(("take over", f"{bring}   (so far the workspace is untouched)"))
     if outcome["status"] == "needs_approval":
         answers = '--approve | --reject "why" | --answer "text"'
         rows.append(("decide", f"headway resume {thread} {answers}"))

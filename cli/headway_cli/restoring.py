@@ -1,7 +1,10 @@
-"""What `restore` replaced, kept beside the thread so that `undo` finds the way back."""
+"""What `restore`, `apply` and `undo` did last, kept beside the thread so that `undo` finds back."""
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from headway_cli.terminal import one_line
 from headway_debugger.files import Restored
@@ -10,27 +13,45 @@ from headway_tools.home import ThreadFolder
 from headway_tools.snapshots import Change
 
 
-def remember(folder: ThreadFolder, checkpoint: str, before: str) -> None:
-    """`before` is the files' state that a restore replaced while the thread stood at
-    `checkpoint`; a later run makes the note void."""
-    note = {"checkpoint": checkpoint, "before": before}
+@dataclass(frozen=True)
+class Put:
+    """A folder that was brought to the snapshot `after`; `before` is the way back, None where
+    that was used."""
+
+    root: Path
+    after: str
+    before: str | None = None
+
+
+def remember(folder: ThreadFolder, checkpoint: str, put: Put) -> None:
+    """Keep `put`, done while the thread stood at `checkpoint`: a later run makes it void."""
+    note = {
+        "checkpoint": checkpoint,
+        "root": str(put.root),
+        "after": put.after,
+        "before": put.before,
+    }
     _file(folder).write_text(json.dumps(note), encoding="utf-8")
 
 
-def remembered(folder: ThreadFolder, checkpoint: str) -> str | None:
-    """The state before the last restore, None where a run came after it or none was made."""
+def remembered(folder: ThreadFolder, checkpoint: str) -> Put | None:
+    """What was put last, None where a run came after it or nothing was."""
     try:
         note = json.loads(_file(folder).read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
         raise HeadwayError(f"cannot read {_file(folder)}: {error}; remove it") from error
-    return str(note["before"]) if note["checkpoint"] == checkpoint else None
+    if note["checkpoint"] != checkpoint:
+        return None
+    return Put(Path(note["root"]), note["after"], note["before"])
 
 
-def forget(folder: ThreadFolder) -> None:
-    """The note has been used."""
-    _file(folder).unlink(missing_ok=True)
+def known_state(last: Put | None, root: Path, values: Mapping[str, Any]) -> str | None:
+    """The snapshot of `root` that headway saw last: of what was put there, else of the run."""
+    if last is not None and last.root == root:
+        return last.after
+    return values.get("hw_files")
 
 
 def told(restored: Restored, root: Path, *, dry_run: bool) -> str:

@@ -14,7 +14,7 @@ from headway.environment import snapshots_of
 from headway.limits import Limits
 from headway.request import build as build_request
 from headway.storage import sqlite_saver
-from headway.threads import ThreadRecord, find_record
+from headway.threads import ThreadRecord, find_record, load_record
 from headway_cli.options import the_home
 from headway_debugger.backend import Backend
 from headway_debugger.heads import HeadFile
@@ -50,6 +50,11 @@ class Opened:
         if not self.record.workspace:
             raise HeadwayError(f"thread {self.record.thread} has no workspace")
         return Path(self.record.root or self.record.workspace)
+
+    def root_of(self, values: Mapping[str, Any]) -> Path:
+        """The real folder of a state's files: a branch has its own."""
+        branch = values.get("hw_branch")
+        return self.folder.branch(branch) if branch else self.root
 
     @contextmanager
     def snapshots(self) -> Iterator[Snapshots]:
@@ -134,6 +139,16 @@ def diff_of_run(outcome: Mapping[str, Any]) -> str:
     before, after = values["hw_run"]["files_at_start"], values["hw_files"]
     with snapshots_in(outcome["thread"], outcome["workspace"]) as snapshots:
         return snapshots.patch(before, after)
+
+
+def bring_of_run(outcome: Mapping[str, Any]) -> str:
+    """The command that brings a run's files into the workspace, empty where it worked there."""
+    record = load_record(the_home(), outcome["thread"])
+    if not outcome["files"]:
+        return ""
+    if record.branch:
+        return f"headway restore {record.thread}@{record.branch}"
+    return f"headway apply {record.thread}" if record.root else ""
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from cli_support import Headway, Script, call
+from cli_support import DONE, EDIT, Headway, Script, call
 
 
 def step_of(headway: Headway, node: str, nth: int = 0) -> str:
@@ -68,6 +68,32 @@ def test_restore_is_previewed_done_and_undone(headway: Headway, otter: Path) -> 
     assert (otter / "a.txt").read_text() == "hello\nworld\n"
 
 
+def test_restores_and_undos_follow_each_other(headway: Headway, otter: Path) -> None:
+    first, second = (step_of(headway, "truncate", nth) for nth in (0, 1))
+    for target in (first, second, first):
+        assert headway("restore", f"otter@{target}").code == 0
+    assert headway("undo", "otter").code == 0
+    assert (otter / "new.txt").exists()
+    assert headway("undo", "otter").code == 0
+    assert (otter / "a.txt").read_text() == "hello\nworld\n"
+    assert headway("restore", f"otter@{second}").code == 0
+    (otter / "a.txt").write_text("mine\n")
+    assert headway("undo", "otter").code == 2
+    assert (otter / "a.txt").read_text() == "mine\n"
+
+
+def test_a_branch_is_undone_in_its_own_folder_and_taken_over_by_restore(
+    headway: Headway, otter: Path, script: Script
+) -> None:
+    other = script([{}, call("bash", command="echo branch > b.txt"), {"content": "B"}])
+    at = f"otter@{step_of(headway, 'truncate')}"
+    done = headway("fork", at, "--run", "--model", other)
+    assert "take over  headway restore otter@b2" in done.out
+    assert headway("restore", "otter@b2").code == 0
+    assert (otter / "b.txt").read_text() == "branch\n"
+    assert not (otter / "new.txt").exists()
+
+
 def test_restore_overwrites_later_work_only_when_told(headway: Headway, otter: Path) -> None:
     at = f"otter@{step_of(headway, 'truncate')}"
     (otter / "a.txt").write_text("mine\n")
@@ -99,3 +125,36 @@ def test_an_unknown_step_is_one_line(headway: Headway, otter: Path, verb: str) -
     done = headway(verb, "otter@99")
     assert (done.code, done.out) == (2, "")
     assert done.err.count("\n") == 1
+
+
+def test_a_copy_is_worked_in_and_applied_on_request(
+    headway: Headway, script: Script, workspace: Path
+) -> None:
+    model = script([EDIT, call("bash", command="cat a.txt; pwd"), DONE])
+    place = ("-C", str(workspace), "--thread", "otter", "--model", model)
+    done = headway("run", "x", *place, "--copy", "--json")
+    assert done.json["files"][0]["path"] == "a.txt"
+    assert f"bye\\nworld\\n{workspace}" in done.json["steps"][1]["observation"]
+    assert (workspace / "a.txt").read_text() == "hello\nworld\n"
+    assert headway("apply", "otter", "--dry-run").out.splitlines()[1:] == ["  write   a.txt"]
+    assert headway("apply", "otter").code == 0
+    assert (workspace / "a.txt").read_text() == "bye\nworld\n"
+    assert headway("undo", "otter").code == 0
+    assert (workspace / "a.txt").read_text() == "hello\nworld\n"
+
+
+def test_apply_overwrites_later_work_only_when_told(
+    headway: Headway, script: Script, workspace: Path
+) -> None:
+    place = ("-C", str(workspace), "--thread", "otter", "--copy")
+    headway("run", "x", *place, "--model", script([EDIT, DONE]))
+    (workspace / "mine.txt").write_text("mine\n")
+    assert headway("apply", "otter").code == 2
+    assert (workspace / "a.txt").read_text() == "hello\nworld\n"
+    assert headway("apply", "otter", "--force").code == 0
+    assert (workspace / "a.txt").read_text() == "bye\nworld\n"
+
+
+def test_nothing_to_apply_is_one_line(headway: Headway, otter: Path) -> None:
+    done = headway("apply", "otter")
+    assert (done.code, done.err.count("\n")) == (2, 1)

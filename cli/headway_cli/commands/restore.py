@@ -2,9 +2,10 @@
 
 import argparse
 
-from headway_cli.restoring import remember, told
+from headway_cli.restoring import Put, known_state, remember, remembered, told
 from headway_cli.threads import opened, split_step
 from headway_debugger.files import files_at, restore
+from headway_debugger.tree import MAIN
 
 
 def run(args: argparse.Namespace) -> int:
@@ -12,15 +13,13 @@ def run(args: argparse.Namespace) -> int:
     name, step = split_step(args.step)
     with opened(name) as thread, thread.snapshots() as snapshots:
         tip = thread.node("")
+        wanted = files_at(thread.backend, thread.tree, thread.node(step))
+        last = remembered(thread.folder, tip.id)
+        known = known_state(last, thread.root, thread.state(thread.tree.branches[MAIN].tip))
         done = restore(
-            snapshots,
-            files_at(thread.backend, thread.tree, thread.node(step)),
-            thread.root,
-            known=thread.state(tip).get("hw_files"),
-            force=args.force,
-            dry_run=args.dry_run,
+            snapshots, wanted, thread.root, known=known, force=args.force, dry_run=args.dry_run
         )
-        if done.report and done.report.before:
-            remember(thread.folder, tip.id, done.report.before)
+        if done.report:
+            remember(thread.folder, tip.id, Put(thread.root, wanted, done.report.before))
         print(told(done, thread.root, dry_run=args.dry_run))
     return 0

@@ -1,8 +1,8 @@
-"""`headway undo [THREAD]`: the files as they were before the thread's last run or restore."""
+"""`headway undo [THREAD]`: the files as they were before the last run, restore or apply."""
 
 import argparse
 
-from headway_cli.restoring import forget, remembered, told
+from headway_cli.restoring import Put, known_state, remember, remembered, told
 from headway_cli.threads import opened
 from headway_debugger.files import restore
 from headway_tools.errors import HeadwayError
@@ -13,19 +13,15 @@ def run(args: argparse.Namespace) -> int:
     with opened(args.thread) as thread, thread.snapshots() as snapshots:
         tip = thread.node("")
         values = thread.state(tip)
-        earlier = remembered(thread.folder, tip.id)
-        before = earlier or (values.get("hw_run") or {}).get("files_at_start")
+        last = remembered(thread.folder, tip.id)
+        back = last if last and last.before else None
+        root = back.root if back else thread.root_of(values)
+        before = back.before if back else (values.get("hw_run") or {}).get("files_at_start")
         if not before:
             raise HeadwayError(f"thread {thread.record.thread} has changed no files")
-        done = restore(
-            snapshots,
-            before,
-            thread.root,
-            known=None if earlier else values.get("hw_files"),
-            force=args.force,
-            dry_run=args.dry_run,
-        )
-        if earlier and not args.dry_run:
-            forget(thread.folder)
-        print(told(done, thread.root, dry_run=args.dry_run))
+        known = known_state(last, root, values)
+        done = restore(snapshots, before, root, known=known, force=args.force, dry_run=args.dry_run)
+        if done.report:
+            remember(thread.folder, tip.id, Put(root, after=before))
+        print(told(done, root, dry_run=args.dry_run))
     return 0
