@@ -52,7 +52,7 @@ class View:
 
 def view(memory: Memory, round_: Round, settings: ProgressSettings) -> View:
     """`round_` against what `memory` holds; nothing is entered yet."""
-    calls = tuple(_look(fact, settings) for fact in round_.calls if not fact.neutral)
+    calls = tuple(_look(fact, round_, settings) for fact in round_.calls if not fact.neutral)
     new = [seen for seen in calls if not memory.pair(seen.call, seen.result)]
     changed = bool(round_.changed and new)
     if round_.changed is None:
@@ -60,11 +60,12 @@ def view(memory: Memory, round_: Round, settings: ProgressSettings) -> View:
     return View(round_, calls, changed)
 
 
-def _look(fact: CallFact, settings: ProgressSettings) -> Seen:
+def _look(fact: CallFact, round_: Round, settings: ProgressSettings) -> Seen:
     opened = read_result(fact)
+    wrote = fact.kind == "write" and round_.changed is True
     return Seen(
         fact=fact,
-        call=digest(canonical_call(fact.name, fact.args, exact=fact.kind == "write")),
+        call=digest(canonical_call(fact.name, fact.args, exact=wrote)),
         result=fingerprint(opened.text, fact.args, settings.masks),
         error=digest(opened.failure) if opened.failure else "",
         line=digest(" " + opened.line) if opened.failure else "",

@@ -123,6 +123,7 @@ def mark(word: str) -> str:
 
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 _QUOTES = re.compile(r"[\"'`]")
+_AROUND_SIGNS = re.compile(r" ?([^\w ]) ?")
 _DOT_SLASH = re.compile(r"(?:(?<=\s)|^)\./(?=[\w.])")
 _SHELL_TAIL = re.compile(r"(\s+#[^\n]*|\s*2>&1|\s*;|\s+\|\|\s*true)+\s*$")
 _SHELL_ARGS = ("cmd", "command", "bash", "script", "input")
@@ -132,7 +133,7 @@ _EMPTY: tuple[object, ...] = (None, "", ".", "./", [], {}, False)
 def canonical_call(name: str, args: Mapping[str, Any], exact: bool = False) -> str:
     """One spelling per call: key order, spacing, quotes and defaults do not matter.
 
-    `exact` (for calls that write) keeps quotes and inner spacing, which are the work itself there;
+    `exact` (for calls that wrote) keeps quotes and inner spacing, which are the work itself there;
     one-line shell commands are normalised all the same.
     """
     kept = {
@@ -161,7 +162,7 @@ def _canonical_value(key: str, value: object, exact: bool) -> object:
     if shell:
         text = _SHELL_TAIL.sub("", text)
     text = _DOT_SLASH.sub("", _QUOTES.sub("", text))
-    return " ".join(text.split()).rstrip("/") or "/"
+    return _AROUND_SIGNS.sub(r"\1", " ".join(text.split())).rstrip("/") or "/"
 
 
 def strip_echo(text: str, args: Mapping[str, Any]) -> str:

@@ -59,7 +59,7 @@ def test_memory_is_plain_bounded_and_survives_json(rounds: list[Round]) -> None:
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=2000)
+@settings(deadline=None, max_examples=400)
 @given(st.lists(_ROUNDS, max_size=60))
 def test_memory_is_plain_bounded_and_survives_json_in_long(rounds: list[Round]) -> None:
     memory: dict[str, Any] = {}

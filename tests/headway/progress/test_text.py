@@ -20,6 +20,7 @@ SAME_CALL = (
     ({"command": "make # again"}, {"command": "make;"}),
     ({"command": "cat 'a b'"}, {"command": 'cat "a b"'}),
     ({"command": "make || true"}, {"command": "make"}),
+    ({"expression": "1+1"}, {"expression": "1 + 1"}),
 )
 OTHER_CALL = (
     ({"q": "blue"}, {"q": "Blue"}),
