@@ -84,7 +84,9 @@ def check_command(command: str, state: State, env: ToolEnv, timeout: float) -> C
         return report
     with tempfile.TemporaryDirectory(prefix="headway-check-") as folder:
         root = Path(folder) / "workspace"
-        env.snapshots.extract(env.snapshots.take(env.workspace.root), root)
+        env.snapshots.extract(
+            env.snapshots.take(env.workspace.root), root, original=env.workspace.root
+        )
         for path in suspects:
             (root / path).unlink(missing_ok=True)
         again = _report(command, _run(command, env, root, timeout), env)
