@@ -3,7 +3,6 @@
 Why each is there, and what was seen to leak or escape without it, is told in docs/security.md.
 """
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,17 +11,12 @@ from typing import Final
 from headway_tools.sandbox.mounts import MountPlan
 from headway_tools.sandbox.policy import SandboxPolicy
 from headway_tools.sandbox.private import PrivateFolder
+from headway_tools.sandbox.system import system_folders
 
 SHOWN: Final = "/run/headway"
 HOME: Final = "/home/agent"
 
-_ETC: Final = """
-    alternatives ssl ca-certificates ca-certificates.conf pki crypto-policies ld.so.cache
-    ld.so.conf ld.so.conf.d nsswitch.conf localtime timezone mime.types protocols services
-    os-release debian_version terminfo gai.conf host.conf login.defs bash.bashrc profile magic
-"""
-_MASKED_PROC: Final = "keys kcore kmsg kpagecount kpageflags timer_list vmallocinfo slabinfo"
-_READ_ONLY_PROC: Final = "sys fs acpi mtrr"
+_MASKED_PROC: Final = "keys timer_list vmallocinfo slabinfo"
 
 
 @dataclass(frozen=True)
@@ -46,8 +40,8 @@ class Box:
     private: PrivateFolder
     toolchains: tuple[Path, ...]
     identity: Identity
-    passwd_fd: int
-    hosts_fd: int
+    etc: Mapping[str, int]
+    """Descriptors of the files of /etc, by name."""
     seccomp_fd: int | None
 
 
@@ -86,35 +80,23 @@ def _namespaces(box: Box) -> Iterator[str]:
 
 def _system(box: Box) -> Iterator[str]:
     yield from ("--perms", "0755", "--tmpfs", "/")
-    for folder in ("/etc", "/run", "/var", "/home"):
-        yield from ("--perms", "0755", "--dir", folder)
+    for top in ("/etc", "/run", "/var", "/home"):
+        yield from ("--perms", "0755", "--dir", top)
     yield from ("--ro-bind", "/usr", "/usr")
     for top in ("/bin", "/sbin", "/lib", "/lib64"):
         if Path(top).is_symlink():
             yield from ("--symlink", str(Path(top).readlink()), top)
         else:
             yield from ("--ro-bind-try", top, top)
-    for name in (*_ETC.split(), *_language_settings()):
-        yield from ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")
-    yield from ("--ro-bind-data", str(box.passwd_fd), "/etc/passwd")
-    if box.policy.network:
-        yield from ("--ro-bind-try", os.path.realpath("/etc/resolv.conf"), "/etc/resolv.conf")
-        yield from ("--ro-bind-try", "/etc/hosts", "/etc/hosts")
-    else:
-        yield from ("--ro-bind-data", str(box.hosts_fd), "/etc/hosts")
-
-
-def _language_settings() -> list[str]:
-    """Where Debian keeps files that its Python and Java need."""
-    return sorted(path.name for kind in ("python3*", "java-*") for path in Path("/etc").glob(kind))
+    for folder in system_folders():
+        yield from _bind(folder, folder, read_only=True)
+    for name, fd in box.etc.items():
+        yield from ("--perms", "0644", "--file", str(fd), f"/etc/{name}")
 
 
 def _kernel_files(box: Box) -> Iterator[str]:
     """For the host's root /proc/sys is writable from inside (core_pattern runs code there)."""
-    yield from ("--proc", "/proc")
-    for name in _READ_ONLY_PROC.split() if box.identity.is_host_root else ("sys",):
-        if Path("/proc", name).exists():
-            yield from ("--ro-bind", f"/proc/{name}", f"/proc/{name}")
+    yield from ("--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys")
     for name in _MASKED_PROC.split() if box.identity.is_host_root else ("keys",):
         if Path("/proc", name).exists():
             yield from ("--ro-bind", "/dev/null", f"/proc/{name}")
@@ -162,12 +144,3 @@ def _workspace(box: Box, plan: MountPlan) -> Iterator[str]:
 
 def _bind(source: Path, target: Path, *, read_only: bool = False) -> Iterable[str]:
     return ("--ro-bind" if read_only else "--bind", str(source), str(target))
-
-
-def passwd_text(uid: int, gid: int) -> str:
-    """/etc/passwd inside: root, the agent, nobody."""
-    agent = f"agent:x:{uid}:{gid}::{HOME}:/bin/bash\n"
-    return f"root:x:0:0::/root:/bin/false\n{agent}nobody:x:65534:65534::/nonexistent:/bin/false\n"
-
-
-HOSTS_TEXT: Final = "127.0.0.1 localhost sandbox\n::1 localhost sandbox\n"

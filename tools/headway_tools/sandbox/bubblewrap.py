@@ -12,11 +12,9 @@ from typing import Final
 from headway_tools.errors import SandboxError
 from headway_tools.sandbox.arguments import (
     HOME,
-    HOSTS_TEXT,
     SHOWN,
     Box,
     bwrap_arguments,
-    passwd_text,
 )
 from headway_tools.sandbox.causes import explain
 from headway_tools.sandbox.cgroups import ControlGroup
@@ -30,6 +28,7 @@ from headway_tools.sandbox.private import PrivateFolder, clear_way
 from headway_tools.sandbox.protected import Protection
 from headway_tools.sandbox.runner import Descriptors, wait_readable
 from headway_tools.sandbox.seccomp import ROOTS_MODES, USERS_MODES, seccomp_filter
+from headway_tools.sandbox.system import system_files
 from headway_tools.sandbox.toolchains import Toolchains
 from headway_tools.sandbox.wrapper import STATUS_FD
 
@@ -90,19 +89,18 @@ class BubblewrapSandbox:
 
     def _arguments(self, fds: Descriptors, report_to: int) -> tuple[int, tuple[int, ...]]:
         """The descriptor of bwrap's arguments, and those that the arguments name."""
-        uid, gid = self._identity.shown.inside
-        passwd = fds.data("passwd", passwd_text(uid, gid).encode())
-        hosts = fds.data("hosts", HOSTS_TEXT.encode())
-        seccomp = fds.data("seccomp", self._seccomp) if self._seccomp else None
         policy, folders, identity = self.policy, self._toolchains.folders, self._identity.shown
-        box = Box(policy, self._private, folders, identity, passwd, hosts, seccomp)
+        files = system_files(identity.inside, HOME, network=policy.network)
+        etc = {name: fds.data(name, content) for name, content in files.items()}
+        seccomp = fds.data("seccomp", self._seccomp) if self._seccomp else None
+        box = Box(policy, self._private, folders, identity, etc, seccomp)
         clear_way(self._private, Path(HOME), (policy.path, *policy.read_only, *folders))
         plan = plan_mounts(policy.root, policy.protect, policy.hide)
         start = {"BASH_ENV": f"{SHOWN}/start", STATUS_FD: str(report_to)}
         words = bwrap_arguments(box, plan, self._environment | start)
         content = b"".join(os.fsencode(word) + b"\0" for word in words)
         given = fds.data("arguments", content)
-        named = (given, passwd, hosts, *self._identity.pass_fds)
+        named = (given, *etc.values(), *self._identity.pass_fds)
         return given, named if seccomp is None else (*named, seccomp)
 
     def _start(self, argv: list[str], fds: tuple[int, ...]) -> "subprocess.Popen[bytes]":
