@@ -40,14 +40,15 @@ class Progress:
         self._err = err
         self._terminal = terminal_of(err)
         self._mid_line = False
-        self._streamed = False
+        self.streamed = False
+        """The newest text of the model was shown token by token."""
 
     def event(self, event: Event) -> None:
         """Print one event. A thought whose tokens were shown already is not shown again."""
         if event["type"] == "token":
             self._token(visible(str(event.get("text", ""))))
-        elif event["type"] == "thought" and self._streamed:
-            self._streamed = False
+        elif event["type"] == "thought" and self.streamed:
+            self.streamed = False
         elif text := render(event, self._terminal):
             self.break_line()
             print(text, file=self._err, flush=True)
@@ -62,7 +63,7 @@ class Progress:
         if self._err.isatty():
             self._err.write(text)
             self._err.flush()
-            self._mid_line = self._streamed = True
+            self._mid_line = self.streamed = True
 
 
 class Human:
@@ -76,9 +77,12 @@ class Human:
 
     def end(self, outcome: Outcome) -> None:
         self._progress.break_line()
+        shown = self._progress.streamed and self._out.isatty()
+        if shown:
+            print(file=self._out)
         diff, bring = self._work.diff(outcome), self._work.bring(outcome)
-        text = report(outcome, terminal_of(self._out), diff, bring)
-        print(text, file=self._out, flush=True)
+        seen = {**outcome, "answer": ""} if shown else outcome
+        print(report(seen, terminal_of(self._out), diff, bring), file=self._out, flush=True)
 
 
 class Json:

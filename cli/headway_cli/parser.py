@@ -33,6 +33,22 @@ COMMANDS: Final = {
     "doctor": "show the configuration with its sources and what the sandbox can do",
 }
 
+EXAMPLE: Final = {
+    "demo": "headway demo",
+    "run": 'headway run "find why the tests fail and fix it" -C path --model openai:MODEL',
+    "resume": 'headway resume NAME --limit model_calls=100\n  headway resume - "one thing more"',
+    "threads": "headway threads --json",
+    "show": "headway show NAME\n  headway show NAME@7 --files",
+    "fork": 'headway fork NAME@7 --set "task=only say what is wrong" --run',
+    "diff": "headway diff NAME@20 @b2",
+    "restore": "headway restore NAME@7 --dry-run",
+    "undo": "headway undo NAME",
+    "apply": "headway apply NAME --dry-run",
+    "rm": "headway rm NAME",
+    "prune": "headway prune NAME --keep 100",
+    "doctor": "headway doctor",
+}
+
 
 class _Version(argparse.Action):
     def __call__(
@@ -75,7 +91,11 @@ def build_parser() -> argparse.ArgumentParser:
     }
     for name, text in COMMANDS.items():
         command = commands.add_parser(
-            name, help=text, description=text.capitalize() + ".", allow_abbrev=False
+            name,
+            help=text,
+            description=f"{text.capitalize()}.\n\n  {EXAMPLE[name]}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
         )
         fill[name](command)
     return parser

@@ -5,6 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from cli_support import Headway
+
+from headway_cli.commands.demo import changed_protected, fresh_project
+
 HEADWAY = (sys.executable, "-c", "import sys; from headway_cli.main import main; sys.exit(main())")
 
 
@@ -20,4 +24,20 @@ def test_the_demo_repairs_the_shop_and_nothing_else(tmp_path: Path) -> None:
     assert [change["path"] for change in found["files"]] == ["shop/delivery.py"]
     shop = Path(found["workspace"])
     assert "with_name" in (shop / "shop/delivery.py").read_text()
+    assert done.stderr.endswith("tests and settings are unchanged, byte for byte\n")
     assert "\x1b" not in done.stderr
+
+
+def test_a_changed_test_is_found_byte_by_byte() -> None:
+    folder = fresh_project()
+    assert changed_protected(folder) == []
+    test = folder / "tests/test_delivery.py"
+    test.write_bytes(test.read_bytes() + b"\n")
+    (folder / "shop/settings.json").unlink()
+    assert changed_protected(folder) == ["tests/test_delivery.py", "shop/settings.json"]
+
+
+def test_the_demo_can_be_resumed_with_its_own_model(headway: Headway) -> None:
+    assert headway("demo").code == 0
+    done = headway("resume", "demo", "once more", "--json")
+    assert (done.code, done.json["answer"]) == (0, "The tests pass already; I changed nothing.")

@@ -8,7 +8,7 @@ import pytest
 from headway.status import STATUSES, USAGE_ERROR, exit_code
 from headway_cli.exit_codes import EXIT_CODES
 from headway_cli.main import main
-from headway_cli.parser import COMMANDS, build_parser
+from headway_cli.parser import COMMANDS, EXAMPLE, build_parser
 
 
 def test_help_opens_with_examples_that_parse(capsys: pytest.CaptureFixture[str]) -> None:
@@ -22,6 +22,18 @@ def test_help_opens_with_examples_that_parse(capsys: pytest.CaptureFixture[str])
     assert len(commands) >= 4
     for command in commands:
         assert build_parser().parse_args(shlex.split(command)[1:]).command in COMMANDS
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_help_of_a_command_shows_examples_that_parse(command: str) -> None:
+    for line in EXAMPLE[command].splitlines():
+        words = shlex.split(line)[1:]
+        assert build_parser().parse_args(words).command == command
+
+
+def test_no_command_at_all_is_the_help_and_exit_2(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    assert "examples:" in capsys.readouterr().err
 
 
 def test_help_lists_every_exit_code_there_is(capsys: pytest.CaptureFixture[str]) -> None:
@@ -56,7 +68,6 @@ def test_every_command_listed_has_a_module(command: str) -> None:
 @pytest.mark.parametrize(
     "argv",
     [
-        [],
         ["fly"],
         ["run"],
         ["run", "task", "--json", "--jsonl"],

@@ -4,7 +4,7 @@ import os
 import pty
 import sys
 from collections.abc import Iterator
-from contextlib import redirect_stderr, suppress
+from contextlib import AbstractContextManager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -32,6 +32,10 @@ class Terminal:
                 return main(("run", "make it bye", *place, *flags))
         finally:
             sys.stdin = before
+
+    def as_stdout(self) -> AbstractContextManager[TextIO]:
+        """Make it stdout, too."""
+        return redirect_stdout(self._writes)
 
     def shows(self) -> str:
         os.set_blocking(self._master, False)
@@ -91,6 +95,16 @@ def test_tokens_appear_as_they_come_and_no_answer_twice(
     assert shown.count("First the edit.") == 1
     assert "\x1b[1m" in shown
     assert "\x1b" not in capsys.readouterr().out
+
+
+def test_an_answer_that_was_watched_is_not_repeated_on_the_same_terminal(
+    terminal: Terminal, script: Script, workspace: Path
+) -> None:
+    with terminal.as_stdout():
+        assert terminal.runs(workspace, script([EDIT, DONE])) == 0
+    shown = terminal.shows()
+    assert shown.count("Changed.") == 1
+    assert "status     completed" in shown.replace("\x1b[32m", "")
 
 
 def test_no_color_is_honoured_on_a_terminal(

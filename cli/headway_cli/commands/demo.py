@@ -3,6 +3,7 @@
 import argparse
 import secrets
 import shutil
+import sys
 import tempfile
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -16,26 +17,40 @@ from headway_cli.demo.policy import TEST_COMMAND, repair_shop
 
 TASK: Final = "The tests of this shop fail. Find out why and repair it."
 PROTECTED: Final = ("tests", "shop/settings.json")
+SAID: Final = (
+    "A small policy plays the model here, with the real graph, tools and sandbox.\n"
+    "It shows that the loop works, and no skill in repairing: --model brings a real one to `run`."
+)
 
 
 def run(args: argparse.Namespace) -> int:
     """Repair a copy of the project; the exit code of the run."""
-    return conduct(
+    folder = fresh_project()
+    print(SAID, file=sys.stderr, flush=True)
+    code = conduct(
         TASK,
         output_for(args),
-        model=PolicyModel(policy=repair_shop),
-        workspace=fresh_project(),
+        model=demo_model(),
+        workspace=folder,
         thread_id=f"demo-{secrets.token_hex(2)}",
         protect=PROTECTED,
         check=TEST_COMMAND,
         limits=DEMO,
     )
+    changed = changed_protected(folder)
+    unchanged = "tests and settings are unchanged, byte for byte"
+    print(f"{', '.join(changed)} was changed!" if changed else unchanged, file=sys.stderr)
+    return 1 if changed else code
 
 
-def demo_model(record: ThreadRecord) -> PolicyModel | None:
-    """The policy for a thread that the demo started, so that it can be resumed; else None."""
-    started_here = record.model is None and record.task == TASK
-    return PolicyModel(policy=repair_shop) if started_here else None
+def demo_model() -> PolicyModel:
+    """The policy as a chat model."""
+    return PolicyModel(policy=repair_shop)
+
+
+def started_here(record: ThreadRecord) -> bool:
+    """Whether the demo started this thread, so that its model is the policy."""
+    return record.model is None and record.task == TASK
 
 
 def fresh_project() -> Path:
@@ -44,3 +59,19 @@ def fresh_project() -> Path:
     with as_file(files("headway_cli.demo") / "project") as source:
         shutil.copytree(source, folder, ignore=shutil.ignore_patterns("__pycache__"))
     return folder
+
+
+def changed_protected(folder: Path) -> list[str]:
+    """Protected files that are not as the demo brought them, byte by byte."""
+    with as_file(files("headway_cli.demo") / "project") as source:
+        paths = [path for name in PROTECTED for path in _files(source / name)]
+        names = [path.relative_to(source) for path in paths]
+        return [str(name) for name in names if not _same(source / name, folder / name)]
+
+
+def _files(path: Path) -> list[Path]:
+    return sorted(path.rglob("*.py")) if path.is_dir() else [path]
+
+
+def _same(one: Path, two: Path) -> bool:
+    return two.is_file() and one.read_bytes() == two.read_bytes()

@@ -3,9 +3,10 @@
 import argparse
 from typing import Any
 
+from headway.testing import PolicyModel
 from headway.threads import ThreadRecord
 from headway_cli.ask import Decision, somebody_answers
-from headway_cli.commands.demo import demo_model
+from headway_cli.commands.demo import demo_model, started_here
 from headway_cli.conduct import conduct, output_for
 from headway_cli.options import NO_MODEL, configure, with_limits
 from headway_cli.settings import parse_pairs
@@ -30,15 +31,18 @@ def options_of(args: argparse.Namespace, record: ThreadRecord) -> dict[str, Any]
     """The thread's own options, with what the command line changes."""
     kept = stored_options(record)
     changed = parse_pairs(args.model_arg or [], option="--model-arg")
-    model = args.model or record.model or demo_model(record)
-    if model is None:
-        raise HeadwayError(NO_MODEL)
     return kept | {
-        "model": model,
+        "model": args.model or record.model or _policy(record),
         "model_args": {**kept.get("model_args", {}), **changed},
         "limits": with_limits(kept["limits"], parse_pairs(args.limit or [], option="--limit")),
         "interactive": somebody_answers(),
     }
+
+
+def _policy(record: ThreadRecord) -> PolicyModel:
+    if not started_here(record):
+        raise HeadwayError(NO_MODEL)
+    return demo_model()
 
 
 def decisions_of(args: argparse.Namespace, thread: str) -> list[Decision] | None:
