@@ -76,7 +76,7 @@ class Backend:
 
         `HeadwayError`: no such thread, or a damaged row.
         """
-        with _storage(thread_id):
+        with self._guard(thread_id):
             if self._rows is not None:
                 rows = self._rows.rows(thread_id)
             else:
@@ -94,7 +94,7 @@ class Backend:
 
         `HeadwayError`: no such checkpoint, damaged, or written by a newer version.
         """
-        with _storage(thread_id, checkpoint_id):
+        with self._guard(thread_id, checkpoint_id):
             config = address(thread_id, checkpoint_id)
             snapshot = self.graph.get_state(config, subgraphs=subgraphs)
             snapshot = normal_snapshot(snapshot)
@@ -106,7 +106,7 @@ class Backend:
 
     def produced(self, thread_id: str, ids: Iterable[str]) -> dict[str, list[BaseMessage]]:
         """The messages that tasks wrote while they ran from each checkpoint of `ids`."""
-        with _storage(thread_id):
+        with self._guard(thread_id):
             if self._rows is not None:
                 stored = self._rows.writes(thread_id, ids, MESSAGES)
                 return {i: messages_in(values) for i, values in stored.items()}
@@ -130,7 +130,7 @@ class Backend:
         config = address(thread_id, checkpoint_id)
         if note:
             config["metadata"] = dict(note)
-        with _storage(thread_id, checkpoint_id):
+        with self._guard(thread_id, checkpoint_id, "edit"):
             try:
                 written = self.graph.update_state(config, values, as_node=as_node)
             except InvalidUpdateError as error:
@@ -163,6 +163,29 @@ class Backend:
         saver = self.require_saver("setting values")
         saver.put_writes(address(thread_id, checkpoint_id), list(values.items()), NO_TASK)
 
+    @contextmanager
+    def _guard(
+        self, thread_id: str, checkpoint_id: str = "", doing: str = "read"
+    ) -> Iterator[None]:
+        """Turn what stores, decoders and servers raise into one line."""
+        try:
+            yield
+        except HeadwayError:
+            raise
+        except Exception as error:
+            if not self.local and _not_found(error):
+                raise HeadwayError(
+                    f"no thread {thread_id}: `headway threads` lists them"
+                ) from error
+            busy = type(error).__name__ == "OperationalError"  # of sqlite3 and of psycopg
+            if self.local and doing == "read" and not busy:
+                raise corrupted(thread_id, checkpoint_id or "?", error) from error
+            said = " ".join(str(error).split())[:200]
+            raise HeadwayError(
+                f"cannot {doing} thread {thread_id} ({type(error).__name__}: {said}); "
+                "what was there is as it was"
+            ) from error
+
     def require_saver(self, verb: str) -> BaseCheckpointSaver[Any]:
         """The saver, for verbs that a server does not offer."""
         if self.saver is None:
@@ -191,20 +214,8 @@ def checkpoint_of(config: RunnableConfig) -> str:
     return str(config.get("configurable", {})["checkpoint_id"])
 
 
-@contextmanager
-def _storage(thread_id: str, checkpoint_id: str = "") -> Iterator[None]:
-    """Turn what stores and servers raise into one line."""
-    try:
-        yield
-    except HeadwayError:
-        raise
-    except Exception as error:  # savers, drivers, decoders and servers raise anything
-        if _not_found(error):
-            raise HeadwayError(f"no thread {thread_id}: `headway threads` lists them") from error
-        raise corrupted(thread_id, checkpoint_id or "?", error) from error
-
-
 def _not_found(error: Exception) -> bool:
+    """How servers say that a thread is not there, or that its id cannot be one."""
     status = getattr(error, "status_code", None)
     return status in (400, 404, 422) or "NoneType" in str(error) and isinstance(error, TypeError)
 

@@ -5,12 +5,14 @@ from typing import Any
 
 import pytest
 from debugger_support import build, stored_rows
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import HumanMessage, RemoveMessage
 from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
+from langgraph.pregel.remote import RemoteGraph
 from langgraph.types import Command
 
 from headway_debugger.backend import Backend, address
-from headway_debugger.fork import fork
+from headway_debugger.fork import Edit, fork
 from headway_debugger.steps import steps
 from headway_debugger.tree import resolve
 from headway_debugger.views import state, tree
@@ -88,6 +90,34 @@ def test_a_database_that_is_none_is_one_clear_error(tmp_path: Any) -> None:
             tree(Backend(build(SqliteSaver(connection))), "t")
     finally:
         connection.close()
+
+
+def test_a_busy_database_is_not_called_damaged(damaged: Any, tmp_path: Any) -> None:
+    damaged.checkpointer.conn.execute("PRAGMA busy_timeout = 1")
+    other = sqlite3.connect(tmp_path / "threads.sqlite")
+    try:
+        other.execute("BEGIN EXCLUSIVE")
+        backend = Backend(damaged)
+        with pytest.raises(HeadwayError, match="cannot edit thread t .*locked.*as it was"):
+            fork(backend, "t", resolve(tree(backend, "t"), "3"))
+    finally:
+        other.close()
+
+
+def test_an_edit_that_the_graph_cannot_take_is_one_clear_error(damaged: Any) -> None:
+    backend = Backend(damaged)
+    node = resolve(tree(backend, "t"), "2")
+    edit = Edit({"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES)]}, as_node="agent")
+    with pytest.raises(HeadwayError, match="cannot edit thread t .IndexError"):
+        fork(backend, "t", node, edit)
+    with pytest.raises(HeadwayError, match="does not fit the graph: Node nobody does not exist"):
+        fork(backend, "t", node, Edit({"count": 1}, as_node="nobody"))
+
+
+def test_a_server_that_does_not_answer_is_named_so() -> None:
+    backend = Backend(RemoteGraph("any", url="http://127.0.0.1:9"))
+    with pytest.raises(HeadwayError, match="cannot read thread t .ConnectError"):
+        tree(backend, "t")
 
 
 def test_a_state_of_a_newer_version_is_refused(damaged: Any) -> None:
