@@ -12,6 +12,7 @@ from models import call, decides, says
 from headway import Limits, run_agent
 
 SAMPLES = 5
+LIMITS = Limits(model_calls=6)
 
 
 def lookup(name: str) -> str:
@@ -21,9 +22,7 @@ def lookup(name: str) -> str:
 
 def react(question: str) -> str | None:
     """The answer of a headway with the lookup preset's kind of limits, or None."""
-    result = run_agent(
-        question, model=decides(acting), tools=[lookup], limits=Limits(model_calls=6)
-    )
+    result = run_agent(question, model=decides(acting), tools=[lookup], limits=LIMITS)
     return result.answer if result.status == "completed" else None
 
 
@@ -37,10 +36,9 @@ def acting(request: str, past: int) -> str | AIMessage:
 def thoughts(question: str) -> tuple[str, int]:
     """The most frequent of several sampled answers, and how often it came."""
     sampled = ["Canberra", "Sydney"] if "Australia" in question else ["7", "7", "7"]
-    runs = [
-        run_agent(question, model=says(sampled[i % len(sampled)]), tools=[]) for i in range(SAMPLES)
-    ]
-    return Counter(run.answer for run in runs).most_common(1)[0]
+    models = [says(sampled[i % len(sampled)]) for i in range(SAMPLES)]
+    answers = [run_agent(question, model=model, tools=[]).answer for model in models]
+    return Counter(answers).most_common(1)[0]
 
 
 def react_then_thoughts(question: str) -> str:

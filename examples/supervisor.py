@@ -30,10 +30,8 @@ def boss(messages: list[BaseMessage], tools: list[dict]) -> AIMessage:
 
 def main() -> None:
     agents = [
-        build_agent(says(call("stock", item="lamp"), "Four."), tools=[stock], name="stock_agent"),
-        build_agent(
-            says(call("price", item="lamp"), "At 19.50."), tools=[price], name="price_agent"
-        ),
+        build_agent(says(call("stock", item="lamp"), "Four,"), tools=[stock], name="stock_agent"),
+        build_agent(says(call("price", item="lamp"), "19.50."), tools=[price], name="price_agent"),
     ]
     graph = create_supervisor(agents, model=PolicyModel(policy=boss)).compile()
     result = graph.invoke({"messages": [HumanMessage("How many lamps, at what price?")]})
