@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from sandbox.support import Open
 
-from headway_tools.sandbox import SandboxPolicy, open_sandbox, visible_folders
+from headway_tools.errors import SandboxError
+from headway_tools.sandbox import SandboxPolicy, open_sandbox, unsafe_workspace, visible_folders
 
 
 def test_a_branch_stands_at_the_name_of_the_workspace(opened: Open, tmp_path: Path) -> None:
@@ -145,3 +146,51 @@ def test_only_with_network_the_hosts_loopback_is_there(opened: Open) -> None:
 def test_a_workspace_that_is_gone_is_an_error_of_the_user(tmp_path: Path) -> None:
     with pytest.raises(Exception, match="is not a folder"):
         open_sandbox(SandboxPolicy(tmp_path / "no", tmp_path / "no", tmp_path / "private"))
+
+
+def test_git_reads_in_a_worktree_and_writes_nothing_in_its_repository(
+    opened: Open, workspace: Path, tmp_path: Path
+) -> None:
+    main = tmp_path / "main"
+    for command in ("git init -q main", "git -C main commit -q --allow-empty -m one",
+                    "git -C main worktree add -q ../worktree"):  # fmt: skip
+        identity = ["-c", "user.name=n", "-c", "user.email=e"]
+        subprocess.run(["git", *identity, *command.split()[1:]], cwd=tmp_path, check=True)
+    worktree = tmp_path / "worktree"
+    sandbox = opened(root=worktree, path=worktree)
+    result = sandbox.run("git log --oneline | wc -l; echo x >f; git status --short", timeout=20)
+    assert result.stdout == "1\n?? f\n"
+    assert sandbox.run(f"touch {main}/.git/x", timeout=20).exit_code == 1
+    (worktree / ".git").unlink()
+    (worktree / ".git").write_text(f"gitdir: {tmp_path}/other/.git/worktrees/worktree\n")
+    (tmp_path / "other/.git/worktrees/worktree").mkdir(parents=True)
+    (tmp_path / "other/.git/worktrees/worktree/gitdir").write_text("/elsewhere/.git\n")
+    assert "other" not in str(visible_folders(sandbox.policy))
+
+
+def test_the_data_folder_is_never_in_the_workspace(opened: Open, workspace: Path) -> None:
+    with pytest.raises(SandboxError, match="HEADWAY_HOME"):
+        opened(private=workspace / "data/private")
+
+
+@pytest.mark.parametrize(
+    ("folder", "safe"), [("/", False), ("", False), ("..", False), ("p", True)]
+)
+def test_a_home_or_the_whole_disk_is_no_workspace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str, safe: bool
+) -> None:
+    home = tmp_path / "home"
+    (home / "p").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(home))
+    assert (unsafe_workspace(home / folder) is None) == safe
+
+
+def test_keys_in_a_home_that_is_the_workspace_are_hidden(
+    opened: Open, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(workspace))
+    (workspace / ".ssh").mkdir()
+    (workspace / ".ssh/id_rsa").write_text("key")
+    (workspace / ".netrc").write_text("key")
+    result = opened().run("ls -A .ssh; cat .netrc", timeout=20)
+    assert (result.stdout, result.exit_code) == ("", 0)

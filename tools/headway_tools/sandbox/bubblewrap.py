@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -78,13 +79,8 @@ class BubblewrapSandbox:
                 for fd in (report_to, *namespace.pass_fds):
                     fds.close(fd)
                 execution.pump.read(namespace.status_fd, namespace.learn)
-                execution.watch(
-                    process,
-                    status,
-                    timeout=timeout,
-                    cancel=cancel,
-                    end=lambda: namespace.end(process),
-                )
+                end = partial(namespace.end, process)
+                execution.watch(process, status, timeout=timeout, cancel=cancel, end=end)
         return self._result(execution, namespace)
 
     def _arguments(self, fds: Descriptors, report_to: int) -> tuple[int, tuple[int, ...]]:
@@ -171,8 +167,12 @@ class _Namespace:
                 signal.pidfd_send_signal(self._init, signal.SIGKILL)
         process.kill()
         process.wait()
-        if self._init is not None and not wait_readable(self._init, _SECONDS_TO_DIE):
+        if self._init is None:
+            return
+        if not wait_readable(self._init, _SECONDS_TO_DIE):
             raise SandboxError("processes of the command did not end (blocked in the kernel?)")
+        with contextlib.suppress(ChildProcessError):  # ours only where we are a container's first
+            os.waitid(os.P_PIDFD, self._init, os.WEXITED | os.WNOHANG)
 
     def _read_rest(self, process: "subprocess.Popen[bytes]") -> None:
         """What bwrap has told; if it has not told its first process yet, wait for that."""

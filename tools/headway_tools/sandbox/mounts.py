@@ -80,6 +80,20 @@ def git_paths(root: Path) -> Iterator[str]:
             names[:] = [name for name in names if name == "modules"]
 
 
+def repository_of_worktree(root: Path, path: Path) -> Path | None:
+    """The `.git` folder elsewhere that the worktree at `root`, known as `path`, belongs to.
+
+    Only where that folder names this worktree, too: the file `.git` is the agent's word.
+    """
+    try:
+        folder = Path((root / ".git").read_text().removeprefix("gitdir:").strip())
+        known_as = Path((folder / "gitdir").read_text().strip())
+    except (OSError, UnicodeDecodeError):
+        return None
+    named = known_as in (path / ".git", root / ".git")
+    return folder.parents[1] if named and folder.parent.name == "worktrees" else None
+
+
 def _hidden(root: Path, hide: Sequence[str]) -> Iterator[str]:
     yield from islice(expand(root, hide, anywhere=True), MAX_HIDDEN) if hide else ()
     home = Path.home()

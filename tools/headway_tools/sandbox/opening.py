@@ -4,7 +4,7 @@ import os
 import tempfile
 import weakref
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from headway_tools.sandbox.causes import cause_of, explain
 from headway_tools.sandbox.environment import command_environment
 from headway_tools.sandbox.identity import identity_for
 from headway_tools.sandbox.locate import Bubblewrap, find_bubblewraps
+from headway_tools.sandbox.mounts import repository_of_worktree
 from headway_tools.sandbox.policy import Sandbox, SandboxKind, SandboxPolicy
 from headway_tools.sandbox.private import PrivateFolder, make_private_folder, search_path
 from headway_tools.sandbox.protected import ProtectedFiles, Protection
@@ -38,7 +39,7 @@ def open_sandbox(policy: SandboxPolicy, kind: SandboxKind = "bubblewrap") -> San
     """The sandbox for `policy`; `SandboxError` before anything runs if it cannot be had."""
     if not policy.root.is_dir():
         raise SandboxError(f"the workspace {policy.root} is not a folder")
-    if policy.private.is_relative_to(policy.root):
+    if policy.private.resolve().is_relative_to(policy.root.resolve()):
         raise SandboxError(
             f"headway's data folder lies in the workspace {policy.root}: set HEADWAY_HOME elsewhere"
         )
@@ -102,7 +103,7 @@ def _try(bwrap: Bubblewrap) -> None:
 
 def _confined(policy: SandboxPolicy, bwrap: Bubblewrap, host: Mapping[str, str]) -> Sandbox:
     identity = identity_for(policy.root)
-    private = _private(policy, identity.owner)
+    private = _private(policy, "bubblewrap", identity.owner)
     toolchains = _toolchains(policy, host)
     environment = command_environment(
         host,
@@ -121,7 +122,7 @@ def _confined(policy: SandboxPolicy, bwrap: Bubblewrap, host: Mapping[str, str])
 
 
 def _unconfined(policy: SandboxPolicy) -> Sandbox:
-    private = _private(policy, None)
+    private = _private(policy, "none", None)
     toolchains = _toolchains(policy, os.environ)
     environment = command_environment(
         os.environ,
@@ -134,8 +135,11 @@ def _unconfined(policy: SandboxPolicy) -> Sandbox:
     return UnconfinedSandbox(policy, private, environment, _protection(policy, private))
 
 
-def _private(policy: SandboxPolicy, owner: tuple[int, int] | None) -> PrivateFolder:
-    return make_private_folder(policy.private, start_file(policy.limits), owner)
+def _private(
+    policy: SandboxPolicy, kind: SandboxKind, owner: tuple[int, int] | None
+) -> PrivateFolder:
+    start = start_file(policy.limits, count_processes=kind == "bubblewrap")
+    return make_private_folder(policy.private, start, owner)
 
 
 def _protection(policy: SandboxPolicy, private: PrivateFolder) -> Protection:
@@ -144,4 +148,8 @@ def _protection(policy: SandboxPolicy, private: PrivateFolder) -> Protection:
 
 def _toolchains(policy: SandboxPolicy, host: Mapping[str, str]) -> Toolchains:
     forbidden = Forbidden((Path.home(), policy.private, policy.root, policy.path))
-    return find_toolchains(host, policy.root, policy.path, forbidden)
+    found = find_toolchains(host, policy.root, policy.path, forbidden)
+    repository = repository_of_worktree(policy.root, policy.path)
+    if repository is None or not forbidden.allows(repository):
+        return found
+    return replace(found, folders=(*found.folders, repository))

@@ -13,8 +13,9 @@ from headway_tools.sandbox.policy import SandboxLimits
 STATUS_FD = "HEADWAY_STATUS_FD"
 
 
-def start_file(limits: SandboxLimits) -> str:
-    """The text of BASH_ENV."""
+def start_file(limits: SandboxLimits, *, count_processes: bool) -> str:
+    """The text of BASH_ENV. `count_processes` only where the kernel counts this sandbox's alone."""
+    processes = f"ulimit -u {limits.processes} 2>/dev/null" if count_processes else ""
     return f"""\
 unset BASH_ENV
 __headway=${STATUS_FD}; unset {STATUS_FD}
@@ -22,7 +23,7 @@ ulimit -c 0 2>/dev/null
 ulimit -n {limits.open_files} 2>/dev/null
 ulimit -f {limits.file_bytes // 1024} 2>/dev/null
 ulimit -d {limits.memory_bytes // 1024} 2>/dev/null
-ulimit -u {limits.processes} 2>/dev/null
+{processes}
 printf 'started\\n' >&$__headway
 trap '__codes=("$?" "${{PIPESTATUS[@]}}"); {{ printf "codes %s\\n" "${{__codes[*]}}"; jobs -rp; }} >&$__headway' EXIT
 """  # noqa: E501 (a trap is one line of shell)
