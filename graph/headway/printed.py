@@ -5,6 +5,7 @@ calls as text. Only a call that *is* the reply or its end is taken; one that is 
 explanation stays text.
 """
 
+import ast
 import json
 import re
 from collections.abc import Set as AbstractSet
@@ -88,6 +89,12 @@ _EXPLAINS = re.compile(
     r"sent|returns?|called|contains?|shows?)\b",
     re.IGNORECASE,
 )
+_FORMS = (
+    (_FUNCTION_TAG, "</function>"),
+    (_INVOKE_TAG, "</invoke>"),
+    (_DEEPSEEK, r"<[|｜]tool[▁_]call[▁_]end[|｜]>"),
+    (_HARMONY, r"(?s:<\|message\|>.*)"),
+)
 _NOISE = re.compile(
     r"</?(?:tool_?calls?|function_?calls?|invoke)\b[^>]*>|```(?:json|tool_call|tool_code)?|<\|python_tag\|>|<\|eom_id\|>|<\|eot_id\|>"
     r"|<\|im_end\|>|<[|｜]tool[▁_]calls?(?:[▁_]section)?[▁_](?:begin|end)[|｜]>|</s>|\[TOOL_CALLS\]"
@@ -155,18 +162,30 @@ def _names_tool(envelope: str, names: AbstractSet[str]) -> bool:
 
 def _read_envelope(body: str) -> list[PrintedCall]:
     """The calls in an envelope; none if anything in it cannot be read."""
-    for pattern in (_FUNCTION_TAG, _INVOKE_TAG, _DEEPSEEK, _HARMONY):
-        found = [(m["name"], m["body"]) for m in pattern.finditer(body)]
+    body = body.strip()
+    for pattern, closing in _FORMS:
+        closed, rest = _closed_part(body, closing)
+        found = [(m["name"], m["body"]) for m in pattern.finditer(closed)]
         if found:
-            rest = _NOISE.sub("", pattern.sub("", body)).strip()
+            rest = _NOISE.sub("", pattern.sub("", closed) + rest).strip()
             return [] if rest else _calls_of(found)
-    return _read_json(_NOISE.sub("\n", body).strip())
+    text = _NOISE.sub("\n", body).strip()
+    return _read_json(text) or _read_pythonic(text)
+
+
+def _closed_part(text: str, closing: str) -> tuple[str, str]:
+    """`text` up to its last closing tag, and the rest. In the first part every search for a
+    closing tag ends soon; a looping model's thousand open tags would cost their square."""
+    ends = [match.end() for match in re.finditer(closing, text)]
+    end = ends[-1] if ends else 0
+    return text[:end], text[end:]
 
 
 def _calls_of(found: list[tuple[str, str]]) -> list[PrintedCall]:
     calls: list[PrintedCall] = []
     for name, body in found:
-        parameters = {m["key"]: _scalar(m["value"]) for m in _PARAMETER.finditer(body)}
+        inner, _ = _closed_part(body, "</parameter>")
+        parameters = {m["key"]: _scalar(m["value"]) for m in _PARAMETER.finditer(inner)}
         try:
             args = parameters or parse_arguments(body.strip().removesuffix("```"))
         except BadArguments:
@@ -200,6 +219,25 @@ def _read_json(text: str) -> list[PrintedCall]:
         text = text[end:].lstrip(" \t\r\n,;")
     calls = [_call_from(value) for value in values]
     return [call for call in calls if call] if all(calls) else []
+
+
+def _read_pythonic(text: str) -> list[PrintedCall]:
+    """`[bash(command="ls")]`, the form of Llama 4: keywords with literal values only."""
+    if not re.match(r"\[\w+\(", text):
+        return []
+    try:
+        tree = ast.parse(text, mode="eval").body
+        nodes = tree.elts if isinstance(tree, ast.List) else []
+        return [_call_of_node(node) for node in nodes]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+
+
+def _call_of_node(node: ast.expr) -> PrintedCall:
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.args:
+        raise ValueError("no call with keywords")
+    args = {keyword.arg or "": ast.literal_eval(keyword.value) for keyword in node.keywords}
+    return PrintedCall(node.func.id, args)
 
 
 def _call_from(value: Any) -> PrintedCall | None:

@@ -45,6 +45,8 @@ PRINTED = [
     '<function_calls>\n<invoke name="bash">\n<parameter name="command">ls</parameter>\n</invoke>\n'
     "</function_calls>",
     f"[TOOL_CALLS][{CALL}]",
+    '[bash(command="ls")]',
+    '<|python_tag|>[bash(command="ls")]',
     '[TOOL_CALLS] bash[ARGS]{"command": "ls"}',
     '<|python_tag|>{"name": "bash", "parameters": {"command": "ls"}}<|eom_id|>',
     "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>bash\n```json\n"
@@ -80,6 +82,9 @@ QUOTED = [
     "Use the <tool_call> tag around the JSON.",
     '{"name": "Alice", "arguments": [1, 2]}',
     '{"result": 3}',
+    "[bash(ls)]",
+    "[bash(command=open('x'))]",
+    "[link(x=1)] is a link.",
     'Here is package.json:\n```json\n{"name": "app", "version": "1"}\n```',
 ]
 
@@ -166,6 +171,14 @@ def test_any_text_is_searched_without_an_exception(text: str) -> None:
     found = find_printed(text, TOOLS.keys(), react=True)
     assert found.thought in (text, found.thought)
     assert not (found.calls and found.looks_like_call)
+
+
+@pytest.mark.parametrize(
+    "piece", ["<function=bash>", '<invoke name="a">', "<tool_call>", "```json\n{\n", "<think>"]
+)
+def test_a_tag_that_a_looping_model_repeats_is_no_call(piece: str) -> None:
+    """Thousands of open tags end soon: a search that costs their square would take minutes."""
+    assert settled(AIMessage(piece * 20_000)).tool_calls == []
 
 
 @given(st.text(), st.text())
