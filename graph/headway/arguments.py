@@ -11,7 +11,7 @@ from typing import Any
 
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from headway.plain import is_plain
+from headway_tools.values import is_plain
 
 Schema = Mapping[str, Any]
 
@@ -49,7 +49,7 @@ def parse_arguments(raw: object) -> dict[str, Any]:
     if not is_plain(value):
         raise BadArguments(
             "the arguments hold a NUL character, half of a surrogate pair, NaN or a number "
-            "beyond 64 bits"
+            "beyond 64 bits, or are nested too deeply"
         )
     return value
 

@@ -19,8 +19,9 @@ from langchain_core.messages import (
     message_chunk_to_message,
 )
 
-from headway.plain import clean_json, clean_text, sendable, short_id
+from headway.ids import short_id
 from headway.validity import CALL_KEYS, is_blank, is_void_block, problems, text_of
+from headway_tools.values import clean_text, plain, sendable
 
 __all__ = ["OpenCalls", "closed", "mend", "merged_names", "open_calls", "place", "problems"]
 
@@ -89,7 +90,7 @@ def mend(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
 
 def _clean(message: BaseMessage) -> BaseMessage:
     """One message on its own: sendable, and of one of the four kinds."""
-    content = clean_json(message.content)
+    content = plain(message.content)
     if isinstance(content, list):
         content = [block for block in content if not is_void_block(block)]
     if isinstance(message, AIMessage):
@@ -105,7 +106,7 @@ def _clean_reply(message: AIMessage, content: Any) -> AIMessage:
     calls = [
         ToolCall(
             name=clean_text(call["name"]) or "unknown",
-            args=clean_json(call["args"]),
+            args=plain(call["args"]),
             id=call["id"],
             type="tool_call",
         )

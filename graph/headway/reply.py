@@ -20,11 +20,12 @@ from headway.arguments import (
     parse_arguments,
     tool_schema,
 )
-from headway.plain import bounded, clean_text, short_id
+from headway.ids import short_id
 from headway.printed import find_printed
 from headway.promise import is_promise
 from headway.usage import normal_usage
 from headway.validity import is_call_block
+from headway_tools.values import bounded, clean_text
 
 Problem = Literal["empty", "cut", "refused", "printed_call", "promise"]
 Finish = Literal["stop", "tool_calls", "length", "content_filter", "unknown"]

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
-from headway.plain import is_plain
+from headway_tools.values import is_plain
 
 CALL_KEYS: Final = ("tool_calls", "function_call")
 """Keys of `additional_kwargs` that a client would send as calls."""

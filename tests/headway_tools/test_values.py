@@ -13,7 +13,7 @@ from langchain_core.messages import ToolMessage
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from pydantic import BaseModel
 
-from headway_tools.values import MAX_DEPTH, clean_text, plain
+from headway_tools.values import MAX_DEPTH, clean_text, is_plain, plain
 
 
 class Colour(enum.Enum):
@@ -156,6 +156,8 @@ def test_any_value_becomes_what_every_saver_stores(value: object) -> None:
     result = plain(value)
     assert_storable(result)
     assert plain(result) == result
+    assert is_plain(result)
+    assert not is_plain(value) or result == value
 
 
 @given(any_text)

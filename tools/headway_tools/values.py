@@ -1,7 +1,7 @@
 """Any value as plain JSON data, any text as text that every saver and server accepts.
 
 Savers refuse ints beyond 64 bits, lone surrogates in keys and unknown types; strict servers refuse
-NUL, lone surrogates and NaN. Both functions are total, deterministic and idempotent.
+NUL, lone surrogates and NaN. The functions are total, deterministic and idempotent.
 """
 
 import dataclasses
@@ -32,9 +32,17 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 def clean_text(text: str) -> str:
     r"""`text` without NUL and lone surrogates: shown as `\x00` and `\udcff`; halves are joined."""
-    if not _BAD.search(text):
-        return text
-    return _BAD.sub(_escape, _PAIR.sub(_join, text))
+    return text if sendable(text) else _BAD.sub(_escape, _PAIR.sub(_join, text))
+
+
+def sendable(text: str) -> bool:
+    """Whether `text` is UTF-8 without NUL, which PostgreSQL refuses."""
+    if "\x00" in text:
+        return False
+    try:
+        return text.isascii() or bool(text.encode())
+    except UnicodeEncodeError:
+        return False
 
 
 def _escape(match: re.Match[str]) -> str:
@@ -44,6 +52,14 @@ def _escape(match: re.Match[str]) -> str:
 
 def _join(match: re.Match[str]) -> str:
     return match[0].encode("utf-16", "surrogatepass").decode("utf-16")
+
+
+def bounded(text: str, limit: int) -> str:
+    """The head of `text` with a note of its length, at most `limit` characters."""
+    if len(text) <= limit:
+        return text
+    note = f"{_CUT} ({len(text)} characters)"
+    return text[: limit - len(note)] + note
 
 
 def line_count(text: str) -> int:
@@ -58,6 +74,25 @@ def plain(value: object) -> Any:
     and other objects become their text, cycles and levels below `MAX_DEPTH` become `…`.
     """
     return _plain(value, ())
+
+
+def is_plain(value: object, depth: int = 0) -> bool:
+    """Whether `plain(value)` would change nothing."""
+    kind = type(value)
+    if kind is str:
+        return sendable(cast(str, value))
+    if kind is dict and depth < MAX_DEPTH:
+        return all(
+            type(key) is str and sendable(key) and is_plain(item, depth + 1)
+            for key, item in cast(dict[object, object], value).items()
+        )
+    if kind is list and depth < MAX_DEPTH:
+        return all(is_plain(item, depth + 1) for item in cast(list[object], value))
+    if kind is float:
+        return math.isfinite(cast(float, value))
+    if kind is int:
+        return _SMALLEST <= cast(int, value) <= _LARGEST
+    return value is None or kind is bool
 
 
 def _plain(value: object, above: tuple[int, ...]) -> Any:
@@ -97,7 +132,7 @@ def _integer(number: int) -> int | str:
     try:
         return str(number)
     except ValueError:  # beyond Python's limit for decimal text
-        return _short(hex(number))
+        return bounded(hex(number), DESCRIPTION_CHARACTERS)
 
 
 def _float(number: float) -> float | str:
@@ -135,7 +170,7 @@ def _mapping(value: Mapping[Any, Any], above: tuple[int, ...]) -> dict[str, Any]
 
 def _key(key: object) -> str:
     name = _plain(key, ())
-    return name if isinstance(name, str) else _short(str(name))
+    return name if isinstance(name, str) else bounded(str(name), DESCRIPTION_CHARACTERS)
 
 
 def _text(value: object) -> str:
@@ -157,8 +192,4 @@ def _described(value: object) -> str:
         words = repr(value)
     except Exception:
         words = f"<{type(value).__name__}>"
-    return _short(clean_text(_ADDRESS.sub("", words)))
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= DESCRIPTION_CHARACTERS else text[:DESCRIPTION_CHARACTERS] + _CUT
+    return bounded(clean_text(_ADDRESS.sub("", words)), DESCRIPTION_CHARACTERS)

@@ -15,9 +15,9 @@ from langchain_core.messages.tool import tool_call_chunk
 
 from headway.models.failure import BadReply, Dropped
 from headway.models.sse import EventReader
-from headway.plain import bounded, clean_text
 from headway.reply import RAW_CALLS
 from headway.usage import wire_usage
+from headway_tools.values import bounded, clean_text
 
 
 @dataclass

@@ -12,7 +12,7 @@ from email.utils import parsedate_to_datetime
 from time import time
 from typing import Any, Final, Literal
 
-from headway.plain import bounded, clean_text
+from headway_tools.values import bounded, clean_text
 
 FailureKind = Literal[
     "rate_limited",
