@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sandbox.support import Open
 
+from headway_tools.patterns import expand
 from headway_tools.sandbox import ProtectedFiles, Sandbox
+from headway_tools.sandbox.hidden import HiddenSearch
 from headway_tools.sandbox.mounts import MAX_MOUNTS, plan_mounts
 from headway_tools.sandbox.policy import DEFAULT_HIDE
 
@@ -153,7 +155,7 @@ def test_what_is_hidden_can_be_chosen(opened: Open, workspace: Path) -> None:
 def test_mounts_do_not_follow_links(tree: Path) -> None:
     (tree / "way").symlink_to("tests")
     (tree / ".env").symlink_to("/etc/passwd")
-    plan = plan_mounts(tree, ("way/a.py", "tests/link"), DEFAULT_HIDE)
+    plan = plan_mounts(tree, ("way/a.py", "tests/link"), HiddenSearch(DEFAULT_HIDE).find(tree))
     assert plan.read_only == ("tests/a.py",)
     assert plan.hidden_files == ()
 
@@ -163,7 +165,7 @@ STEPS = st.tuples(st.sampled_from(["write", "remove", "folder", "link", "mode"])
 
 
 @given(st.lists(STEPS, max_size=8))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_any_changes_are_undone(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, str]]
 ) -> None:
@@ -196,3 +198,29 @@ def test_each_kind_reports(each_kind: Sandbox, workspace: Path) -> None:
     result = each_kind.run("mkdir e; echo ../e >.git/commondir", timeout=20)
     assert result.repaired == (".git/commondir",)
     assert not (workspace / ".git/commondir").exists()
+
+
+def test_what_appears_later_is_hidden_from_the_next_command(opened: Open, workspace: Path) -> None:
+    sandbox = opened(hide=(".env*", "!.env.example", "secret.d"))
+    for number in range(3):
+        for name in (f"a/b{number}/.env", f"a/b{number}/.env.example", "a/secret.d/x"):
+            (workspace / name).parent.mkdir(parents=True, exist_ok=True)
+            (workspace / name).write_text(f"{number}")
+        result = sandbox.run("cat a/*/.env a/*/.env.example; ls a/secret.d", timeout=20)
+        assert result.stdout == "".join(map(str, range(number + 1)))
+
+
+@given(
+    st.lists(st.sampled_from(["a", ".env", "x.pem", "d", ".env.example", "é"]), max_size=4),
+    st.sampled_from([DEFAULT_HIDE, ("*.pem", ".env"), ("d/*.pem",), ("d",), ()]),
+)
+@settings(max_examples=60, deadline=None)
+def test_both_ways_of_searching_find_the_same(
+    tmp_path_factory: pytest.TempPathFactory, parts: list[str], patterns: tuple[str, ...]
+) -> None:
+    root = tmp_path_factory.mktemp("tree")
+    (root / "d").mkdir()
+    (root / "d/k.pem").touch()
+    root.joinpath(*parts, "end").mkdir(parents=True, exist_ok=True)
+    found = set(HiddenSearch(patterns).find(root))
+    assert found == set(expand(root, patterns, anywhere=True))

@@ -21,6 +21,7 @@ from headway_tools.sandbox.causes import explain
 from headway_tools.sandbox.cgroups import ControlGroup
 from headway_tools.sandbox.execution import Execution, check_command
 from headway_tools.sandbox.guard import guard_group
+from headway_tools.sandbox.hidden import HiddenSearch
 from headway_tools.sandbox.identity import SwitchingIdentity
 from headway_tools.sandbox.locate import Bubblewrap
 from headway_tools.sandbox.mounts import plan_mounts
@@ -58,6 +59,7 @@ class BubblewrapSandbox:
         self._identity = identity
         self._environment = environment
         self._protection = protection
+        self._hidden = HiddenSearch(policy.hide)
         self._seccomp = seccomp_filter(ROOTS_MODES if identity.shown.is_host_root else USERS_MODES)
 
     def run(self, command: str, *, timeout: float, cancel: Cancel | None = None) -> CommandResult:
@@ -91,7 +93,7 @@ class BubblewrapSandbox:
         seccomp = fds.data("seccomp", self._seccomp) if self._seccomp else None
         box = Box(policy, self._private, folders, identity, etc, seccomp)
         clear_way(self._private, Path(HOME), (policy.path, *policy.read_only, *folders))
-        plan = plan_mounts(policy.root, policy.protect, policy.hide)
+        plan = plan_mounts(policy.root, policy.protect, self._hidden.find(policy.root))
         start = {"BASH_ENV": f"{SHOWN}/start", STATUS_FD: str(report_to)}
         words = bwrap_arguments(box, plan, self._environment | start)
         content = b"".join(os.fsencode(word) + b"\0" for word in words)

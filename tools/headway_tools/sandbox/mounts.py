@@ -38,12 +38,12 @@ class MountPlan:
     hidden_folders: tuple[str, ...]
 
 
-def plan_mounts(root: Path, protect: Sequence[str], hide: Sequence[str]) -> MountPlan:
-    """The mounts for the workspace at `root` as it is now."""
+def plan_mounts(root: Path, protect: Sequence[str], hidden: Iterable[str]) -> MountPlan:
+    """The mounts for the workspace at `root` as it is now; `hidden` are existing paths in it."""
     existing = sorted({path for path in protected_paths(root, protect) if _is_real(root, path)})
     read_only = _outermost(existing)[:MAX_MOUNTS]
-    hidden = {_real_target(root, path) for path in _hidden(root, hide)} - {None}
-    kinds = {path: os.lstat(root / path).st_mode for path in hidden if path is not None}
+    targets = {_real_target(root, path) for path in _hidden(root, hidden)} - {None}
+    kinds = {path: os.lstat(root / path).st_mode for path in targets if path is not None}
     return MountPlan(
         pinned=tuple(sorted(_ancestors(read_only))),
         read_only=tuple(read_only),
@@ -94,8 +94,8 @@ def repository_of_worktree(root: Path, path: Path) -> Path | None:
     return folder.parents[1] if named and folder.parent.name == "worktrees" else None
 
 
-def _hidden(root: Path, hide: Sequence[str]) -> Iterator[str]:
-    yield from islice(expand(root, hide, anywhere=True), MAX_HIDDEN) if hide else ()
+def _hidden(root: Path, hidden: Iterable[str]) -> Iterator[str]:
+    yield from islice(hidden, MAX_HIDDEN)
     home = Path.home()
     if home.is_relative_to(root):
         yield from (str((home / name).relative_to(root)) for name in _KEYS_OF_A_HOME.split())
