@@ -3,51 +3,9 @@
 import argparse
 from collections.abc import Sequence
 from importlib.metadata import version
-from typing import Any, Final
+from typing import Any
 
-from headway_cli.exit_codes import exit_code_table
-
-EXAMPLES: Final = """\
-examples:
-  headway demo
-  headway run "find why the tests fail and fix it" -C path --model openai:MODEL \\
-      --protect tests --check "python -m unittest discover -s tests"
-  headway resume NAME "now the same for the other module"
-  headway show NAME
-  headway undo NAME
-"""
-
-COMMANDS: Final = {
-    "demo": "repair a small failing project in front of you, without any key",
-    "run": "do a task in a folder",
-    "resume": "go on with a thread, answer its question, or give it a new message",
-    "threads": "list the threads of this data folder",
-    "show": "show a thread, or one step of it",
-    "fork": "a branch from any step, with the files of that moment",
-    "diff": "two steps side by side",
-    "restore": "put the files back to what they were at a step",
-    "undo": "put the files back to before the last run, restore or apply",
-    "apply": "bring the result of a run with --copy into the workspace",
-    "rm": "remove threads with all that belongs to them",
-    "prune": "keep only the newest steps of a thread",
-    "doctor": "show the configuration with its sources and what the sandbox can do",
-}
-
-EXAMPLE: Final = {
-    "demo": "headway demo",
-    "run": 'headway run "find why the tests fail and fix it" -C path --model openai:MODEL',
-    "resume": 'headway resume NAME --limit model_calls=100\n  headway resume - "one thing more"',
-    "threads": "headway threads --json",
-    "show": "headway show NAME\n  headway show NAME@7 --files",
-    "fork": 'headway fork NAME@7 --set "task=only say what is wrong" --run',
-    "diff": "headway diff NAME@20 @b2",
-    "restore": "headway restore NAME@7 --dry-run",
-    "undo": "headway undo NAME",
-    "apply": "headway apply NAME --dry-run",
-    "rm": "headway rm NAME",
-    "prune": "headway prune NAME --keep 100",
-    "doctor": "headway doctor",
-}
+from headway_cli.help_text import COMMANDS, EXAMPLE, EXAMPLES, exit_code_table
 
 
 class _Version(argparse.Action):
@@ -84,6 +42,7 @@ def build_parser() -> argparse.ArgumentParser:
         "diff": _diff,
         "restore": _restore,
         "undo": _undo,
+        "replay": _replay,
         "apply": _undo,
         "rm": _rm,
         "prune": _prune,
@@ -185,6 +144,12 @@ def _restore(parser: argparse.ArgumentParser) -> None:
 def _undo(parser: argparse.ArgumentParser) -> None:
     _add_thread(parser)
     _add_restoring(parser)
+
+
+def _replay(parser: argparse.ArgumentParser) -> None:
+    _add_thread(parser)
+    parser.add_argument("--check", action="store_true", help="exit 1 where it diverged")
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
 
 
 def _rm(parser: argparse.ArgumentParser) -> None:

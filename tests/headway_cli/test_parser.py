@@ -6,9 +6,9 @@ from importlib import import_module
 import pytest
 
 from headway.status import STATUSES, USAGE_ERROR, exit_code
-from headway_cli.exit_codes import EXIT_CODES
+from headway_cli.help_text import COMMANDS, EXAMPLE, EXIT_CODES
 from headway_cli.main import main
-from headway_cli.parser import COMMANDS, EXAMPLE, build_parser
+from headway_cli.parser import build_parser
 
 
 def test_help_opens_with_examples_that_parse(capsys: pytest.CaptureFixture[str]) -> None:

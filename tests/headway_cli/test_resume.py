@@ -36,6 +36,16 @@ def test_a_message_drops_what_waits(headway: Headway, script: Script, workspace:
     assert (workspace / "a.txt").read_text() == "hello\nworld\n"
 
 
+def test_a_question_waits_for_its_answer(headway: Headway, script: Script, workspace: Path) -> None:
+    model = script([call("ask_user", question="Which file?"), {"content": "Thank you."}])
+    waits = paused(headway, model, workspace)
+    assert waits.code == 6
+    assert "waits      ask_user Which file?" in waits.out
+    done = headway("resume", "otter", "--answer", "the second", "--json")
+    assert (done.code, done.json["answer"]) == (0, "Thank you.")
+    assert "the second" in done.json["steps"][0]["observation"]
+
+
 def test_without_a_decision_it_waits_on(headway: Headway, script: Script, workspace: Path) -> None:
     paused(headway, script([EDIT, DONE]), workspace)
     assert headway("resume", "otter").code == 6

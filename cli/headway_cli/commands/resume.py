@@ -35,7 +35,7 @@ def options_of(args: argparse.Namespace, record: ThreadRecord) -> dict[str, Any]
         "model": args.model or record.model or _policy(record),
         "model_args": {**kept.get("model_args", {}), **changed},
         "limits": with_limits(kept["limits"], parse_pairs(args.limit or [], option="--limit")),
-        "interactive": somebody_answers(),
+        "interactive": somebody_answers() or kept.get("interactive", False),
     }
 
 

@@ -25,6 +25,6 @@ def run(args: argparse.Namespace) -> int:
         root=root,
         thread_id=thread,
         unsafe_workspace=args.unsafe_workspace,
-        interactive=somebody_answers(),
+        interactive=somebody_answers() or options["ask"] != "never",
         **options,
     )
