@@ -62,6 +62,7 @@ def describe(result: CommandResult, seconds: float) -> dict[str, object]:
         told["note"] = "; ".join(notes)
     if result.repaired:
         told |= {"error": "protected", "protected": list(result.repaired)}
+        told["message"] = "the command changed protected paths"
         told["next_step"] = "leave protected paths as they are; the changes to them were undone"
     return told
 

@@ -101,7 +101,7 @@ def _outermost(folders: Iterable[Path]) -> list[Path]:
 
 def _named_folders(environ: Mapping[str, str]) -> Iterator[Path]:
     """The running interpreter, package stores, and what variables and well-known homes name."""
-    yield Path(os.path.realpath(sys.base_prefix))
+    yield from _installation(Path(os.path.realpath(sys.base_prefix)))
     yield from (store for store in _STORES if _reachable(store))
     for name in ("JAVA_HOME", "JDK_HOME", "GOROOT"):
         if environ.get(name, "").startswith("/"):
@@ -139,7 +139,15 @@ def _python_installations(environment: Path) -> Iterator[Path]:
     for folder in (*steps, *(Path(os.path.realpath(step)) for step in steps)):
         prefix = folder.parent
         if folder.name == "bin" and folder.is_absolute() and any(prefix.glob("lib/python3*/os.py")):
-            yield prefix
+            yield from _installation(prefix)
+
+
+def _installation(prefix: Path) -> Iterator[Path]:
+    """All of it, or, where it shares its folder with other things (`~/.local`), its own parts."""
+    if prefix.name in _HOLDS_MORE:
+        yield from (prefix / "bin", prefix / "lib")
+    else:
+        yield prefix
 
 
 def _link_targets(folder: Path) -> Iterator[Path]:
