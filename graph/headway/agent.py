@@ -21,7 +21,7 @@ from headway.nodes.tools import Tools
 from headway.nodes.truncate import truncate
 from headway.nodes.verify import averify, verify
 from headway.parts import Parts, Twin
-from headway.state import MIN_REMAINING, InputState, OutputState, State
+from headway.state import InputState, OutputState, State
 
 
 def assemble(parts: Parts) -> StateGraph[State, Context, InputState, OutputState]:
@@ -57,8 +57,6 @@ def after_agent(state: State) -> Literal["approve", "tools", "verify", "finish"]
         return "finish"
     if not open_calls(state["messages"]).calls:
         return "verify"
-    if state["hw_remaining"] < MIN_REMAINING:
-        return "finish"
     return "approve" if run.get("ask") else "tools"
 
 
@@ -74,9 +72,7 @@ def after_verify(state: State) -> str:
     run = state["hw_run"]
     if run.get("stop"):
         return "finish"
-    if state.get("outcome"):
-        return END
-    return "finish" if state["hw_remaining"] < MIN_REMAINING else "agent"
+    return END if state.get("outcome") else "agent"
 
 
 def after_finish(state: State) -> str:

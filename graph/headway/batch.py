@@ -48,10 +48,8 @@ class Batch:
 
     def changed(self) -> list[str]:
         """Paths that differ from the start of the run, a bounded number."""
-        start = self.run.get("files_at_start", "")
-        if self.env.snapshots is None or not start or not self.files:
-            return []
-        return [c.path for c in self.env.snapshots.diff(start, self.files)][:MOST_NAMED]
+        changes = self.env.changes(self.run.get("files_at_start"), self.files)
+        return [change.path for change in changes][:MOST_NAMED]
 
     def run_call(self, request: ToolCallRequest, execute: Callable[[ToolCallRequest], Any]) -> Any:
         """Execute once and record; a call already recorded is not executed again."""
@@ -102,10 +100,8 @@ class Batch:
 
     def _may_have_run(self, request: ToolCallRequest, key: str, before: str | None) -> ToolMessage:
         self._note_files()
-        details: dict[str, object] = {}
-        snapshots = self.env.snapshots
-        if snapshots is not None and before and self.files:
-            details["changed"] = [c.path for c in snapshots.diff(before, self.files)][:50]
+        changed = [change.path for change in self.env.changes(before, self.files)][:50]
+        details: dict[str, object] = {"changed": changed} if before and self.files else {}
         failure = ToolFailure(
             "interrupted",
             "headway stopped while this call ran: it may have run, in whole or in part",

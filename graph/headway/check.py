@@ -109,7 +109,7 @@ def planted(state: State, env: ToolEnv) -> list[str]:
         return []
     added = [
         change.path
-        for change in env.snapshots.diff(start, env.snapshots.take(env.workspace.root))
+        for change in env.changes(start, env.snapshots.take(env.workspace.root))
         if change.kind == "added"
     ]
     return [path for path in added if runs_by_itself(path) or _shadows(path)]

@@ -105,15 +105,13 @@ def last_text(messages: Sequence[BaseMessage]) -> str:
 
 def changed_files(env: ToolEnv, before: str, after: str) -> list[FileChange]:
     """What differs between two snapshots."""
-    if env.snapshots is None or not before or not after or before == after:
-        return []
     return [
         FileChange(
             path=change.path,
             kind="changed" if change.kind == "type" else change.kind,
             runs_by_itself=change.kind != "deleted" and runs_by_itself(change.path),
         )
-        for change in env.snapshots.diff(before, after)
+        for change in env.changes(before, after)
     ]
 
 

@@ -16,7 +16,7 @@ from headway_tools.errors import HeadwayError
 if TYPE_CHECKING:
     from headway_tools.journal import Journal
     from headway_tools.sandbox import Sandbox
-    from headway_tools.snapshots import Snapshots
+    from headway_tools.snapshots import Change, Snapshots
     from headway_tools.workspace import Workspace
 
 
@@ -32,6 +32,15 @@ class ToolEnv:
     """Seconds that one tool call may take at most."""
     mask: Callable[[str], str] = str
     """Replaces the host's secrets in a text before anything is recorded or shown."""
+
+    def changes(self, before: str | None, after: str | None) -> "list[Change]":
+        """What differs between two snapshots; nothing where one is not in this store: the thread
+        was copied, or its folder is another machine's."""
+        store = self.snapshots
+        if store is None or not before or not after or before == after:
+            return []
+        known = store.holds(before) and store.holds(after)
+        return store.diff(before, after) if known else []
 
 
 _current: ContextVar[ToolEnv | None] = ContextVar("headway_tool_env", default=None)

@@ -42,8 +42,11 @@ FailureCode = Literal[
 ]
 
 
-class HeadwayError(Exception):
-    """The user can mend this: the message is one line and names the fix."""
+class HeadwayError(RuntimeError):
+    """The user can mend this: the message is one line and names the fix.
+
+    A RuntimeError, because LangGraph's servers hide the message of a bare Exception.
+    """
 
 
 class SandboxError(HeadwayError):

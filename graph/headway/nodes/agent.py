@@ -23,7 +23,7 @@ from headway.parts import Parts, Update
 from headway.reply import settle
 from headway.request import Request, build
 from headway.spending import reached, seconds_left
-from headway.state import Run, State, Stop
+from headway.state import MIN_REMAINING, Run, State, Stop
 from headway.window import estimate_tokens
 
 HANDOFF: Final = "__handoff_destination"
@@ -147,8 +147,10 @@ def received(plan: Plan, reply: AIMessage) -> Update:
         },
         "ask": _asks(plan, message),
     }
-    if plan.request.closing and message.tool_calls:
+    if message.tool_calls and plan.request.closing:
         run["stop"] = Stop(status="limit", limit=plan.request.closing)
+    elif message.tool_calls and plan.state["hw_remaining"] < MIN_REMAINING:
+        run["stop"] = Stop(status="limit", limit="steps")
     empty = not message.tool_calls and not message.text.strip()
     return {
         "messages": [] if empty else [message],

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Sequence
+from typing import Final
 
 from langchain_core.messages import AnyMessage, BaseMessage
 from langgraph.runtime import Runtime
@@ -14,8 +15,17 @@ from headway.state import MIN_REMAINING, SCHEMA_VERSION, Run, State
 from headway_tools.env import ToolEnv
 from headway_tools.errors import HeadwayError
 
-MOST_NAMED = 20
-"""Changed paths that the note about outside changes names."""
+MOST_NAMED: Final = 20
+"""Paths that a note about the workspace names."""
+
+CHANGED_FILES: Final = "Since your last step the workspace was changed from outside:"
+UNKNOWN_FILES: Final = (
+    "The workspace holds files of steps that are no longer part of this conversation:"
+)
+OTHER_FILES: Final = (
+    "The files of your earlier steps are not here: this is the workspace of a copied conversation. "
+    "Look at it before you rely on anything."
+)
 
 
 def enter(state: State, runtime: Runtime[Context], *, parts: Parts) -> Update:
@@ -47,7 +57,7 @@ def enter(state: State, runtime: Runtime[Context], *, parts: Parts) -> Update:
         state.get("hw_branch", ""),
         run["id"],
     )
-    now, note = _files(state, env)
+    now, note = _files(state, env, ours=parts.settings.workspace_root is not None)
     if now:
         update["hw_files"] = now
         run = {"files_at_start": now, **run, "files_seen": now}
@@ -66,12 +76,12 @@ def _refuse(state: State, messages: Sequence[BaseMessage]) -> None:
         raise HeadwayError("no task: the messages hold no human message")
     if state.get("hw_remaining", MIN_REMAINING) < MIN_ROUNDS:
         raise HeadwayError(
-            "the outer recursion_limit leaves no room to end well; give it at least 4"
+            "the outer recursion_limit leaves no room to end well; give it at least 5"
         )
 
 
-MIN_ROUNDS = 3
-"""`remaining_steps` that enter must see: agent and finish have to follow."""
+MIN_ROUNDS = 4
+"""`remaining_steps` that enter must see: agent, verify and finish have to follow."""
 
 
 def _run(state: State, messages: Sequence[AnyMessage]) -> Run:
@@ -84,19 +94,24 @@ def _run(state: State, messages: Sequence[AnyMessage]) -> Run:
     return Run(id=uuid.uuid4().hex[:12], task=task.id or "", rejections={}, check={}, warnings=[])
 
 
-def _files(state: State, env: ToolEnv) -> tuple[str, str]:
-    """The workspace's snapshot now, and what changed outside since the newest one in state."""
+def _files(state: State, env: ToolEnv, *, ours: bool) -> tuple[str, str]:
+    """The workspace's snapshot now, and what the model must be told about its files; `ours` is a
+    folder that headway made empty for this thread."""
     if env.snapshots is None or env.workspace is None:
         return "", ""
     now = env.snapshots.take(env.workspace.root)
     before = state.get("hw_files")
-    if not before or before == now:
-        return now, ""
-    paths = [change.path for change in env.snapshots.diff(before, now)]
+    if not before:
+        found = sorted(path.name for path in env.workspace.root.iterdir()) if ours else []
+        return now, f"{UNKNOWN_FILES} {_named(found)}." if found else ""
+    if not env.snapshots.holds(before):
+        return now, OTHER_FILES
+    paths = [change.path for change in env.changes(before, now)]
     if not paths:
         return now, ""
+    return now, f"{CHANGED_FILES} {_named(paths)}. Read again what you rely on."
+
+
+def _named(paths: list[str]) -> str:
     more = f" and {len(paths) - MOST_NAMED} more" if len(paths) > MOST_NAMED else ""
-    return now, (
-        "Since your last step the workspace was changed from outside: "
-        f"{', '.join(paths[:MOST_NAMED])}{more}. Read again what you rely on."
-    )
+    return f"{', '.join(paths[:MOST_NAMED])}{more}"

@@ -13,8 +13,9 @@ from headway.context import Context
 from headway.notes import from_headway
 from headway.observe import bounded
 from headway.parts import Parts, Update
+from headway.protocol import CORRECTION
 from headway.report import as_state, last_text, outcome
-from headway.state import Check, Run, State, Stop
+from headway.state import MIN_REMAINING, Check, Run, State, Stop
 from headway.status import Status
 from headway.steps import trace
 
@@ -31,11 +32,20 @@ SAID: Final = {
     "call, or give the final answer.",
     "promise": "You said what you will do next but called no tool. Do it now with a tool call, or "
     "give the final answer.",
+    "format": CORRECTION,
 }
 
 
 def verify(state: State, runtime: Runtime[Context], *, parts: Parts) -> Update:
     """Accept the candidate, send it back with what is wrong, or leave the end to finish."""
+    update = _verdict(state, runtime, parts)
+    run = update["hw_run"]
+    if "outcome" in update or run.get("stop") or state["hw_remaining"] >= MIN_REMAINING:
+        return update
+    return {**update, "hw_run": {**run, "stop": Stop(status="limit", limit="steps")}}
+
+
+def _verdict(state: State, runtime: Runtime[Context], parts: Parts) -> Update:
     rejected = _text(state)
     if rejected is not None:
         return rejected

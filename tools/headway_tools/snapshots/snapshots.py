@@ -64,6 +64,11 @@ class Snapshots:
         with self._use() as states:
             return states.record(root).id
 
+    def holds(self, snapshot: str) -> bool:
+        """Whether the snapshot is in this store."""
+        with self._use() as states:
+            return states.store.holds(snapshot)
+
     def notes(self, snapshot: str) -> list[Note]:
         """What the snapshot does not hold, and why, sorted by path."""
         with self._use() as states:

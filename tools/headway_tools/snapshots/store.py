@@ -199,6 +199,12 @@ class Store:
             query = "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)"
             self._db.execute(query, (snapshot, key, notes))
 
+    def holds(self, snapshot: str) -> bool:
+        """Whether there is such a snapshot."""
+        query = "SELECT 1 FROM snapshots WHERE id = ?"
+        with self._errors():
+            return self._db.execute(query, (snapshot,)).fetchone() is not None
+
     def snapshot(self, snapshot: str) -> tuple[bytes, bytes]:
         """The object's id and the encoded notes; `HeadwayError` where there is none."""
         query = "SELECT object, notes FROM snapshots WHERE id = ?"
