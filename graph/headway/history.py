@@ -210,7 +210,7 @@ def _mergeable(left: BaseMessage, right: BaseMessage) -> bool:
 def _join(left: BaseMessage, right: BaseMessage) -> BaseMessage:
     """`right` appended to `left`; the names of the parts stay visible to scripted models."""
     if isinstance(left.content, str) and isinstance(right.content, str):
-        content: Any = "\n\n".join(text for text in (left.content, right.content) if text)
+        content: Any = "\n\n".join(text for text in (left.content, right.content) if text.strip())
     else:
         content = [*_blocks(left), *_blocks(right)]
     update: dict[str, Any] = {"content": content}
@@ -230,7 +230,7 @@ def merged_names(message: BaseMessage) -> list[str | None]:
 
 def _blocks(message: BaseMessage) -> list[Any]:
     if isinstance(message.content, str):
-        return [{"type": "text", "text": message.content}] if message.content else []
+        return [{"type": "text", "text": message.content}] if message.content.strip() else []
     return list(message.content)
 
 
