@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -194,3 +195,9 @@ def test_keys_in_a_home_that_is_the_workspace_are_hidden(
     (workspace / ".netrc").write_text("key")
     result = opened().run("ls -A .ssh; cat .netrc", timeout=20)
     assert (result.stdout, result.exit_code) == ("", 0)
+
+
+def test_sandboxes_of_one_thread_can_be_opened_at_the_same_time(opened: Open) -> None:
+    with ThreadPoolExecutor(6) as pool:
+        results = pool.map(lambda number: opened().run(f"echo {number}", timeout=60), range(12))
+    assert [result.stdout for result in results] == [f"{number}\n" for number in range(12)]

@@ -3,10 +3,12 @@
 Made once per sandbox, outside the workspace, kept for the whole thread, not in any snapshot.
 """
 
+import contextlib
 import os
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -117,14 +119,15 @@ def _write_shown(folder: PrivateFolder, start: str) -> None:
         link = last / name
         if not link.is_symlink() or str(link.readlink()) != interpreter:
             link.unlink(missing_ok=True)
-            link.symlink_to(interpreter)
+            with contextlib.suppress(FileExistsError):  # another sandbox of the thread was faster
+                link.symlink_to(interpreter)
 
 
 def _replace(path: Path, text: str, mode: int) -> None:
     """Atomic, since another sandbox may be reading the file; nothing if it is the same."""
     if path.exists() and path.read_text() == text:
         return
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    fresh = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     fresh.write_text(text)
     fresh.chmod(mode)
     fresh.replace(path)
