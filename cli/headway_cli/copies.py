@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from headway.environment import snapshots_of
+from headway_cli.notes import read_note, write_note
 from headway_debugger.files import Restored, restore
 from headway_tools.errors import HeadwayError
 from headway_tools.home import ThreadFolder
@@ -25,24 +26,24 @@ def make_copy(folder: ThreadFolder, workspace: Path) -> Path:
         snapshots.extract(base, target, original=workspace)
     finally:
         snapshots.close()
-    _base(folder).write_text(base, encoding="utf-8")
+    write_note(_base(folder), base)
     return target
 
 
 def apply_copy(folder: ThreadFolder, workspace: Path, *, force: bool, dry_run: bool) -> Restored:
     """Make `workspace` like the copy; `HeadwayError` where it was changed since, without
     `force`."""
-    if not _base(folder).exists():
+    known = read_note(_base(folder))
+    if known is None:
         raise HeadwayError(f"thread {folder.path.name} works in no copy: nothing to apply")
     snapshots = snapshots_of(folder, workspace)
     try:
         result = snapshots.take(folder.branch(COPY))
-        known = _base(folder).read_text(encoding="utf-8")
         done = restore(snapshots, result, workspace, known=known, force=force, dry_run=dry_run)
     finally:
         snapshots.close()
     if not dry_run:
-        _base(folder).write_text(result, encoding="utf-8")
+        write_note(_base(folder), result)
     return done
 
 

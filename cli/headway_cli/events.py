@@ -83,7 +83,8 @@ def gist_of_observation(text: str, status: str) -> tuple[str, Colour]:
         return _gist_of_command(result)
     body = result.get("text", result.get("content"))
     if isinstance(body, str):
-        return f"{len(body.splitlines())} lines", "dim"
+        count = len(body.splitlines())
+        return f"{count} line{'s' * (count != 1)}", "dim"
     told = {key: value for key, value in result.items() if key != "ok"}
     return one_line(", ".join(f"{key} {value}" for key, value in told.items())) or "ok", "green"
 

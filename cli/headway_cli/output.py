@@ -60,10 +60,11 @@ class Progress:
             self._mid_line = False
 
     def _token(self, text: str) -> None:
-        if self._err.isatty():
-            self._err.write(text)
-            self._err.flush()
-            self._mid_line = self.streamed = True
+        if not self._err.isatty():
+            return
+        self._err.write(text if self._mid_line else f"\n{text}")
+        self._err.flush()
+        self._mid_line = self.streamed = True
 
 
 class Human:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from headway_cli.notes import read_note, write_note
 from headway_cli.terminal import one_line
 from headway_debugger.files import Restored
 from headway_tools.errors import HeadwayError
@@ -31,16 +32,17 @@ def remember(folder: ThreadFolder, checkpoint: str, put: Put) -> None:
         "after": put.after,
         "before": put.before,
     }
-    _file(folder).write_text(json.dumps(note), encoding="utf-8")
+    write_note(_file(folder), json.dumps(note))
 
 
 def remembered(folder: ThreadFolder, checkpoint: str) -> Put | None:
     """What was put last, None where a run came after it or nothing was."""
-    try:
-        note = json.loads(_file(folder).read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    text = read_note(_file(folder))
+    if text is None:
         return None
-    except (OSError, ValueError) as error:
+    try:
+        note = json.loads(text)
+    except ValueError as error:
         raise HeadwayError(f"cannot read {_file(folder)}: {error}; remove it") from error
     if note["checkpoint"] != checkpoint:
         return None
