@@ -4,6 +4,7 @@ import os
 import stat
 import threading
 from concurrent.futures import ThreadPoolExecutor
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -284,8 +285,9 @@ async def test_the_tool_edits_the_workspace_of_its_call(workspace: Workspace) ->
 def open_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder that an unprivileged user can reach and write."""
     folder = tmp_path_factory.mktemp("open")
-    for above in (folder.parent, folder.parent.parent):
-        above.chmod(0o755)
+    for above in folder.parents:
+        if above.owner() == folder.owner() and above.is_relative_to(tempfile.gettempdir()):
+            above.chmod(above.stat().st_mode | 0o055)
     folder.chmod(0o777)
     return folder
 
