@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from typing_extensions import TypedDict, Unpack
 
 from headway.agent import assemble
-from headway.context import Ask, Context, Settings
+from headway.context import Ask, Context, Protocol, Settings
 from headway.environment import Environments
 from headway.limits import Limits
 from headway.models.retry import RetryPolicy
@@ -49,6 +49,7 @@ class Options(TypedDict, total=False):
     base_url: str | None
     api_key: str | None
     model_args: Mapping[str, Any]
+    protocol: Protocol
     limits: Limits | None
     workspace: Path | str | None
     root: Path | None

@@ -21,6 +21,10 @@ from headway_tools.sandbox import SandboxKind
 Ask = Literal["never", "edits", "all"]
 """Which calls a person is asked about: none beyond the rules, edits and commands, every call."""
 
+Protocol = Literal["auto", "native", "text"]
+"""How tools are called: as the server offers it, by lines of text, or natively until a server
+refuses."""
+
 ASK_ORDER: Final[tuple[Ask, ...]] = ("never", "edits", "all")
 
 CHECK_TIMEOUT: Final = 600.0
@@ -65,6 +69,7 @@ class Settings:
     base_url: str | None = None
     api_key: str | None = field(default=None, repr=False)
     model_args: dict[str, Any] = field(default_factory=dict)
+    protocol: Protocol = "auto"
     limits: Limits = Limits()
     workspace: Path | None = None
     root: Path | None = None

@@ -13,6 +13,7 @@ from headway.context import Context, Settings, coerce_context, effective_limits,
 from headway.environment import Environments
 from headway.limits import Limits
 from headway.models import open_model
+from headway.protocol import TextProtocol
 from headway.state import State
 from headway_tools.env import ToolEnv
 from headway_tools.errors import HeadwayError
@@ -33,6 +34,8 @@ class Parts:
     environments: Environments
     name: str = "headway"
     _opened: dict[str, BaseChatModel] = field(default_factory=dict)
+    _without_tools: set[str] = field(default_factory=set)
+    """Names of models whose server refused tools."""
 
     def context(self, runtime: Runtime[Context]) -> Context:
         return coerce_context(runtime.context)
@@ -60,7 +63,20 @@ class Parts:
         return self.environments.get(thread_id, state.get("hw_branch", ""), run_id)
 
     def chat(self, context: Context) -> tuple[BaseChatModel, str]:
-        """The model to call and its name."""
+        """The model to call, in the protocol that it speaks, and its name."""
+        model, name = self._model(context)
+        protocol = self.settings.protocol
+        by_text = protocol == "text" or (protocol == "auto" and name in self._without_tools)
+        return (TextProtocol(model) if by_text else model), name
+
+    def fall_back(self, name: str) -> bool:
+        """From now on the model `name` gets the text protocol; False where that cannot be."""
+        if self.settings.protocol != "auto" or name in self._without_tools:
+            return False
+        self._without_tools.add(name)
+        return True
+
+    def _model(self, context: Context) -> tuple[BaseChatModel, str]:
         name = effective_model(self.settings, context)
         if self.model is not None and context.model is None:
             return self.model, name or _name_of(self.model)

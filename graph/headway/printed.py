@@ -59,11 +59,6 @@ _PLAIN = tuple(
         r"^[\[{].*\Z",
     )
 )
-_REACT = re.compile(
-    r"^Action:[ \t]*(?P<name>[\w.-]+)[ \t]*\n+Action Input:[ \t]*(?P<args>.*)\Z",
-    re.DOTALL | re.MULTILINE,
-)
-
 _FUNCTION_TAG = re.compile(r"<function=(?P<name>[\w.-]+)>(?P<body>.*?)</function>", re.DOTALL)
 _INVOKE_TAG = re.compile(r"<invoke name=\"(?P<name>[\w.-]+)\">(?P<body>.*?)</invoke>", re.DOTALL)
 _PARAMETER = re.compile(
@@ -101,15 +96,8 @@ _NOISE = re.compile(
 )
 
 
-def find_printed(text: str, names: AbstractSet[str], *, react: bool = False) -> Printed:
-    """Look for calls printed at the end of `text`.
-
-    `names` are the bound tools. `react` also accepts `Action:` / `Action Input:` lines.
-    """
-    if react and (match := _REACT.search(text)):
-        calls = _calls_of([(match["name"], match["args"])])
-        if calls and calls[0].name in names:
-            return Printed(calls, text[: match.start()].strip(), False)
+def find_printed(text: str, names: AbstractSet[str]) -> Printed:
+    """Look for calls of the tools `names` printed at the end of `text`."""
     for pattern in (*_TAGGED, *_PLAIN):
         match = pattern.search(text)
         if match and not text[: match.start()].endswith("`" if pattern in _TAGGED else "``"):

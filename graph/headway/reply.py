@@ -27,12 +27,16 @@ from headway.usage import normal_usage
 from headway.validity import is_call_block
 from headway_tools.values import bounded, clean_text
 
-Problem = Literal["empty", "cut", "refused", "printed_call", "promise"]
+Problem = Literal["empty", "cut", "refused", "printed_call", "promise", "format"]
 Finish = Literal["stop", "tool_calls", "length", "content_filter", "unknown"]
 
 RAW_CALLS: Final = "headway_raw_calls"
 """Key of `additional_kwargs`: calls exactly as a server sent them, `[{"id", "name", "args"}]`,
 where a client's own reading of them could differ (a cut call repaired, a list refused)."""
+
+READING: Final = "headway_reading"
+"""Key of `additional_kwargs`: how an adapter that reads calls out of text (`headway.protocol`)
+fared, `{"problem": "format" or None, "remarks": [what was left out, for the model]}`."""
 
 ORIGINAL_LIMIT: Final = 500
 """Characters of a bad call's arguments that are kept in its error."""
@@ -80,7 +84,6 @@ def settle(
     *,
     tools: Mapping[str, Any],
     known_ids: AbstractSet[str],
-    text_protocol: bool = False,
 ) -> AIMessage:
     """A valid AIMessage (no chunk) from what a model returned.
 
@@ -88,13 +91,13 @@ def settle(
     bad call stays, with arguments {}, and is listed in
     `response_metadata["headway"]["call_errors"]` as `{id: {"code", "message", "original",
     "next_step"}}`; it must be answered, not run. `["problem"]` says what is wrong with a reply
-    without calls, or None. `["finish"]` is the reason the model stopped, in one vocabulary.
+    without calls, or None. `["finish"]` is the reason the model stopped, in one vocabulary, and
+    `["remarks"]`, where there are some, what an adapter left out of a reply with calls.
 
     Args:
         message: From any chat model, streamed or not.
         tools: Name → BaseTool, OpenAI tool dict or JSON schema, of the tools that were offered.
         known_ids: Call ids already in the thread.
-        text_protocol: The model calls tools by `Action:` lines in its text.
     """
     text, reasoning = _texts(message)
     finish = _finish(message)
@@ -104,35 +107,38 @@ def settle(
     raw = [] if refused else list(_raw_calls(message))
     looks_like_call = False
     if not raw and not refused and finish != "length":
-        printed = find_printed(text, tools.keys(), react=text_protocol)
+        printed = find_printed(text, tools.keys())
         raw = [RawCall(None, call.name, call.args) for call in printed.calls]
         text, looks_like_call = printed.thought, printed.looks_like_call
     calls, errors = _settled_calls(raw, tools, known_ids, cut=finish == "length")
-    problem = None if calls else _problem(text, finish, refused, looks_like_call)
+    reading = message.additional_kwargs.get(READING) or {}
+    look: Problem | None = reading.get("problem") or ("printed_call" if looks_like_call else None)
+    notes = {
+        "finish": finish,
+        "problem": None if calls else _problem(text, finish, refused, look),
+        "call_errors": errors,
+    }
+    if calls and reading.get("remarks"):
+        notes["remarks"] = reading["remarks"]
     return AIMessage(
         content=text,
         id=message.id,
         name=message.name,
         tool_calls=calls,
         additional_kwargs={"reasoning_content": reasoning} if reasoning else {},
-        response_metadata={
-            **_metadata(message),
-            "headway": {"finish": finish, "problem": problem, "call_errors": errors},
-        },
+        response_metadata={**_metadata(message), "headway": notes},
         usage_metadata=normal_usage(message),
     )
 
 
-def _problem(text: str, finish: Finish, refused: bool, looks_like_call: bool) -> Problem | None:
+def _problem(text: str, finish: Finish, refused: bool, look: Problem | None) -> Problem | None:
     if refused:
         return "refused"
     if finish == "length":
         return "cut"
     if not text.strip():
         return "empty"
-    if looks_like_call:
-        return "printed_call"
-    return "promise" if is_promise(text) else None
+    return look or ("promise" if is_promise(text) else None)
 
 
 def _texts(message: AIMessage) -> tuple[str, str]:
@@ -148,11 +154,15 @@ def _texts(message: AIMessage) -> tuple[str, str]:
     kept = message.additional_kwargs.get("reasoning_content")
     if isinstance(kept, str):
         thought.insert(0, kept)
-    text = "".join(spoken)
-    if match := _THINKING.match(text):
-        thought.append(match[2].strip())
-        text = text[match.end() :]
+    inner, text = split_thinking("".join(spoken))
+    thought.append(inner)
     return clean_text(text), clean_text("\n".join(part for part in thought if part))
+
+
+def split_thinking(text: str) -> tuple[str, str]:
+    """(thinking that a server left in the text between tags, the text behind it)."""
+    match = _THINKING.match(text)
+    return (match[2].strip(), text[match.end() :]) if match else ("", text)
 
 
 def _of_block(block: dict[str, Any], *keys: str) -> str:

@@ -118,13 +118,6 @@ def test_a_printed_call_with_bad_arguments_is_an_error_of_that_call() -> None:
     assert error["code"] == "invalid_arguments"
 
 
-def test_action_lines_count_only_in_the_text_protocol() -> None:
-    text = 'I look first.\nAction: bash\nAction Input: {"command": "ls"}'
-    assert settled(AIMessage(text)).tool_calls == []
-    found = settled(AIMessage(text), text_protocol=True)
-    assert (found.tool_calls[0]["args"], found.content) == ({"command": "ls"}, "I look first.")
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -168,7 +161,7 @@ def test_an_answer_is_no_promise(text: str) -> None:
 
 @given(st.text(alphabet='<>{}[]"`:=/|_ \nabcinotl_TOOLCALS', max_size=60))
 def test_any_text_is_searched_without_an_exception(text: str) -> None:
-    found = find_printed(text, TOOLS.keys(), react=True)
+    found = find_printed(text, TOOLS.keys())
     assert found.thought in (text, found.thought)
     assert not (found.calls and found.looks_like_call)
 

@@ -17,7 +17,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.errors import GraphBubbleUp
 
 from headway.models.deadline import use_deadline
-from headway.models.failure import classify
+from headway.models.failure import ModelFailure, classify
 from headway.models.retry import RetryPolicy
 from headway_tools.errors import HeadwayError
 
@@ -52,7 +52,6 @@ def call_model(
 
     Raises:
         ModelFailure: the last attempt's failure, with the number of attempts.
-        HeadwayError: the model cannot use tools.
     """
     chat, tries = _bound(model, tools, tool_choice), _Tries(retries or RetryPolicy(), notify)
     while True:
@@ -125,9 +124,8 @@ def _bound(model: BaseChatModel, tools: Sequence[Any], tool_choice: str | None) 
     try:
         return model.bind_tools(list(tools), **choice)
     except NotImplementedError as error:
-        raise HeadwayError(
-            f"{type(model).__name__} has no bind_tools: use a chat model that can call tools"
-        ) from error
+        name = type(model).__name__
+        raise ModelFailure("no_tools", f"{name} has no bind_tools: it cannot call tools") from error
 
 
 def _in_time(call: Callable[[], AIMessage], timeout: float) -> AIMessage:

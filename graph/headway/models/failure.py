@@ -1,4 +1,4 @@
-"""Why a model call failed, as one of nine kinds, from whatever a client library raises.
+"""Why a model call failed, as one of ten kinds, from whatever a client library raises.
 
 Read by duck typing (`status_code`, `response`, `body`, the text), so that any provider's client is
 understood; vendors' wordings are matched where their status codes are ambiguous.
@@ -20,6 +20,7 @@ FailureKind = Literal[
     "auth",
     "invalid_request",
     "context_length",
+    "no_tools",
     "server",
     "connection",
     "timeout",
@@ -73,6 +74,17 @@ CONTEXT_WORDS = re.compile(
     r"tokens in request more than max|larger than the maximum|exceeds? .{0,40}token limit",
     re.IGNORECASE,
 )
+_NO_TOOLS = re.compile(
+    r"\b(?:tools?|functions?)(?:[ _-](?:use|using|calls?|calling|choice|param\w*))?\W{0,3}"
+    r"(?:(?:is|are)\W)?(?:not (?:supported|available|allowed|enabled|implemented)|unsupported|"
+    r"requires? (?:the )?-)|"
+    r"\b(?:not|n't|no endpoints found that) support (?:for )?\W?(?:the )?(?:use of )?(?:any )?"
+    r"(?:native )?(?:tools?|functions?)\b|"
+    r"\b(?:unknown|unrecognized|unexpected|unsupported|extra|invalid|additional)\b.{0,60}\W"
+    r"tools\b(?!\[|\.\d)|"
+    r"\btools\b\W.{0,40}(?:extra inputs|not permitted|unexpected|unrecognized|unknown field)",
+    re.IGNORECASE,
+)
 _QUOTA = re.compile(
     r"insufficient[_ ](?:quota|balance|credits?|funds)|exceeded your current quota|billing|"
     r"credit balance|out of credits|quota exhausted|payment required",
@@ -116,6 +128,8 @@ def _kind_of_status(status: int, text: str) -> FailureKind:
         return "context_length"
     if status in (402, 403, 429) and _QUOTA.search(text):
         return "quota"
+    if status not in (401, 403, 407, 408, 429) and _NO_TOOLS.search(text):
+        return "no_tools"
     table: dict[int, FailureKind] = {
         401: "auth",
         402: "quota",

@@ -100,13 +100,18 @@ def prepare(state: State, runtime: Runtime[Context], parts: Parts) -> Plan | Upd
 
 
 def failed(plan: Plan, failure: ModelFailure) -> Plan | Update:
-    """After a failure for good: shrink the request once where it was too long, else stop."""
+    """After a failure for good: shrink the request once where it was too long, go over to the
+    text protocol where the server takes no tools, else stop."""
     if failure.kind == "context_length" and not plan.shrunk:
         plan.notify({"type": "note", "about": "context", "text": "request too long: shortened"})
         request = build(
             plan.state, parts=plan.parts, context=plan.context, model=plan.model, shrink=True
         )
         return replace(plan, request=request, shrunk=True)
+    if failure.kind == "no_tools" and plan.parts.fall_back(plan.model_name):
+        text = f"{plan.model_name} takes no tools ({failure.message}): text protocol from now on"
+        plan.notify({"type": "note", "about": "protocol", "text": text})
+        return replace(plan, model=plan.parts.chat(plan.context)[0])
     run: Run = {**plan.run, "seconds": _seconds(plan)}
     limit = plan.limits.seconds
     if failure.kind == "timeout" and limit is not None and run["seconds"] >= limit:

@@ -13,6 +13,7 @@ from headway.observe import texts
 from headway.parts import Parts, Update
 from headway.progress import CallFact, Round, detect
 from headway.state import State, Stop
+from headway.steps import THINK
 
 
 def progress(state: State, runtime: Runtime[Context], *, parts: Parts) -> Update:
@@ -51,6 +52,7 @@ def _plain(content: str | list[Any]) -> str:
 
 
 def _round(state: State, message: AIMessage, runtime: Runtime[Context], parts: Parts) -> Round:
+    """The newest round. `think` counts as text: one that does nothing else is a bare reply."""
     observations = {o["call"]: o for o in state.get("hw_observations", []) if "call" in o}
     seen = texts(list(observations.values()), parts.env(state, runtime), parts)
     bad = meta(message).get("call_errors", {})
@@ -70,6 +72,7 @@ def _round(state: State, message: AIMessage, runtime: Runtime[Context], parts: P
                 ),
             )
             for call in message.tool_calls
+            if call["name"] != THINK
         ),
         thought=message.text[:2000],
         changed=files != before if files else None,

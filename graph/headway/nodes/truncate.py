@@ -7,7 +7,7 @@ from langgraph.runtime import Runtime
 
 from headway.context import Context
 from headway.history import open_calls, place
-from headway.notes import FIELD, annotate
+from headway.notes import FIELD, annotate, meta
 from headway.observe import texts
 from headway.parts import Parts, Update
 from headway.spending import left
@@ -18,12 +18,13 @@ from headway_tools.results import observation
 
 def truncate(state: State, runtime: Runtime[Context], *, parts: Parts) -> Update:
     """Write the bounded observations behind their calls; the last one carries what progress has
-    to say and what is left of the budget."""
+    to say, what was left out of the reply, and what is left of the budget."""
     observations = state.get("hw_observations", [])
     by_call = {o["call"]: o for o in observations if "call" in o}
     seen = texts(observations, parts.env(state, runtime), parts)
     answers: list[ToolMessage] = []
-    for call in open_calls(state["messages"]).calls:
+    message, calls, _ = open_calls(state["messages"])
+    for call in calls:
         known = by_call.get(call["id"] or "")
         answers.append(
             ToolMessage(
@@ -37,8 +38,9 @@ def truncate(state: State, runtime: Runtime[Context], *, parts: Parts) -> Update
     if answers:
         advice = (state.get("hw_verdict") or {}).get("advice", "")
         budget = left(state["hw_run"], parts.limits(runtime))
+        remarks = (f"{remark}." for remark in meta(message).get("remarks", [])) if message else ()
         answers[-1].content = annotate(
-            answers[-1].content, " ".join(filter(None, (advice, budget)))
+            answers[-1].content, " ".join(filter(None, (*remarks, advice, budget)))
         )
     extra = [_message(o["extra"]) for o in observations if "extra" in o]
     return {

@@ -110,7 +110,7 @@ def test_a_wish_to_end_the_process_passes(error: BaseException) -> None:
 
 
 def test_a_model_without_tools_is_named() -> None:
-    with pytest.raises(HeadwayError, match="FakeListChatModel has no bind_tools"):
+    with pytest.raises(ModelFailure, match="no_tools: FakeListChatModel has no bind_tools"):
         ask(FakeListChatModel(responses=["x"]), "sync", tools=[bash])
     assert ask(FakeListChatModel(responses=["x"]), "sync", tools=[]).content == "x"
 

@@ -1,0 +1,40 @@
+"""A reply of the text protocol while it is being written: what may already be shown of it."""
+
+from headway.protocol.reading import LONGEST_LABEL, label_of, read_reply
+from headway.reply import split_thinking
+
+
+class Live:
+    """Feed pieces of the raw text, get pieces of the message's text.
+
+    All pieces, with that of `close`, are `read_reply(raw).text`. A thought is shown once its
+    action has begun, an answer as it is written.
+    """
+
+    def __init__(self) -> None:
+        self.raw = ""
+        self._shown = ""
+
+    def feed(self, part: str) -> str:
+        """What `part` adds."""
+        self.raw += part
+        reading = read_reply(_settled(split_thinking(self.raw)[1]))
+        return self._new(reading.text) if reading.complete else ""
+
+    def close(self) -> str:
+        """What is left at the end."""
+        return self._new(read_reply(split_thinking(self.raw)[1]).text)
+
+    def _new(self, text: str) -> str:
+        new, self._shown = text[len(self._shown) :], text
+        return new
+
+
+def _settled(text: str) -> str:
+    """`text` without a last line that the next piece may give another meaning."""
+    head, newline, line = text.rpartition("\n")
+    label = label_of(line)
+    if label == "answer":
+        return text
+    long = len(line.strip(" \t>#*_`")) > LONGEST_LABEL
+    return text if newline and long and not label else head
