@@ -29,7 +29,9 @@ _NO_PROMISE = re.compile(
     r"next time|happy to|glad to|leave it|stop here|wait for)\b",
     re.IGNORECASE,
 )
-_QUOTED = re.compile(r"```.*?```|`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”|^>[^\n]*$", re.DOTALL | re.MULTILINE)
+_QUOTED = re.compile(
+    r"```.*?```|`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”|^>[^\n]*$", re.DOTALL | re.MULTILINE
+)
 _SENTENCE = re.compile(r"(?<=[.!?…:])\s+|\n+")
 
 
