@@ -11,14 +11,14 @@ from langgraph.types import StateSnapshot
 from headway.build import Agent, build_agent, make_parts
 from headway.context import Context
 from headway.environment import snapshots_of
+from headway.heads import MAIN, HeadFile
 from headway.limits import Limits
 from headway.request import build as build_request
 from headway.storage import sqlite_saver
 from headway.threads import ThreadRecord, find_record, load_record
 from headway_cli.options import the_home
 from headway_debugger.backend import Backend
-from headway_debugger.heads import HeadFile
-from headway_debugger.tree import MAIN, ThreadTree, TreeNode, resolve
+from headway_debugger.tree import ThreadTree, TreeNode, resolve
 from headway_debugger.views import RequestBuilder, state, tree
 from headway_tools.errors import HeadwayError
 from headway_tools.home import ThreadFolder
@@ -38,7 +38,7 @@ class Opened:
 
     def node(self, step: str) -> TreeNode:
         """The step named, without a name the newest of the branch that resume goes on with."""
-        return resolve(self.tree, step or self.record.branch or MAIN)
+        return resolve(self.tree, step or self.heads.load().current)
 
     def state(self, node: TreeNode) -> dict[str, Any]:
         """The values of the state at `node`."""
@@ -79,7 +79,7 @@ def opened(name: str | None) -> Iterator[Opened]:
     """The thread named on the command line."""
     record = the_thread(name)
     folder = the_home().thread(record.thread)
-    heads = HeadFile(folder.path / "heads.json")
+    heads = HeadFile(folder.heads)
     with reading_graph() as graph:
         backend = Backend(graph)
         found = tree(backend, record.thread, heads)
@@ -146,8 +146,9 @@ def bring_of_run(outcome: Mapping[str, Any]) -> str:
     record = load_record(the_home(), outcome["thread"])
     if not outcome["files"]:
         return ""
-    if record.branch:
-        return f"headway restore {record.thread}@{record.branch}"
+    branch = HeadFile(the_home().thread(record.thread).heads).load().current
+    if branch != MAIN:
+        return f"headway restore {record.thread}@{branch}"
     return f"headway apply {record.thread}" if record.root else ""
 
 

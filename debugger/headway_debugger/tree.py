@@ -9,10 +9,11 @@ from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from headway.branches import follow
+from headway.heads import MAIN
 from headway_debugger.rows import AS_NODE, Row, created
 from headway_tools.errors import HeadwayError
 
-MAIN = "main"
 _PREFIX = 8
 """Characters of a checkpoint id that are taken for one."""
 
@@ -64,6 +65,11 @@ class ThreadTree:
     nodes: Mapping[str, TreeNode]
     branches: Mapping[str, Branch]
 
+    @property
+    def starts(self) -> dict[str, str]:
+        """The id of each branch's first checkpoint, by the branch's name."""
+        return {name: branch.start.id for name, branch in self.branches.items()}
+
     def lineage(self, node: TreeNode) -> list[TreeNode]:
         """From the root to `node`."""
         line = [node]
@@ -89,7 +95,8 @@ def build_tree(
     for row in by_id.values():
         children[row.parent if row.parent in by_id else None].append(row)
     given = names or {}
-    lines = [_line(start, children, given) for start in _starts(children, given)]
+    ids = {parent: [row.id for row in found] for parent, found in children.items()}
+    lines = [[by_id[i] for i in follow(start.id, ids, given)] for start in _starts(children, given)]
     named = _names([line[0].id for line in lines], given)
     nodes: dict[str, TreeNode] = {}
     for line in lines:
@@ -114,13 +121,6 @@ def _starts(children: Mapping[str | None, list[Row]], names: Container[str]) -> 
         if parent is not None:
             found.extend(row for row in rows if row is not rows[0] or row.id in names)
     return sorted(found, key=lambda row: row.id)
-
-
-def _line(start: Row, children: Mapping[str | None, list[Row]], names: Container[str]) -> list[Row]:
-    line = [start]
-    while (following := children.get(line[-1].id)) and following[0].id not in names:
-        line.append(following[0])
-    return line
 
 
 def _names(starts: list[str], given: Mapping[str, str]) -> dict[str, str]:

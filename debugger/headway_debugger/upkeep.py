@@ -13,8 +13,8 @@ from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
+from headway.heads import Heads
 from headway_debugger.backend import Backend, address
-from headway_debugger.heads import Heads
 from headway_debugger.rows import Row
 from headway_debugger.tree import ThreadTree
 from headway_tools.errors import HeadwayError
@@ -87,7 +87,7 @@ def prune(backend: Backend, tree: ThreadTree, keep: Iterable[str]) -> Pruned:
 def heads_after_prune(heads: Heads, before: ThreadTree, kept: Iterable[str]) -> Heads:
     """Heads whose names go on at the first checkpoint that is left of each branch."""
     left = set(kept)
-    starts = dict(heads.keeping(before).starts)
+    starts = dict(heads.keeping(before.starts).starts)
     for name, branch in before.branches.items():
         first = next((node.id for node in branch.nodes if node.id in left), None)
         if first is not None:

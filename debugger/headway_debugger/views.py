@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from headway.heads import HeadStore
 from headway_debugger.backend import Backend
-from headway_debugger.heads import HeadStore
 from headway_debugger.tree import ThreadTree, TreeNode, build_tree
 from headway_debugger.upkeep import check_whole
 from headway_tools.errors import HeadwayError

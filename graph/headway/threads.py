@@ -31,8 +31,6 @@ class ThreadRecord(BaseModel):
     model: str | None = None
     options: dict[str, Any] = Field(default_factory=dict)
     """The plain ones of `headway.build.Options`."""
-    branch: str = ""
-    """The branch that resume goes on with."""
     status: Status | None = None
     """Of the newest run; None while one is under way, or after a crash."""
     created: str = ""
@@ -60,6 +58,11 @@ def save_record(home: Home, record: ThreadRecord) -> None:
         raise HeadwayError(
             f"cannot write headway's data folder {folder.path}: {error.strerror}"
         ) from error
+
+
+def update_record(home: Home, thread: str, **changes: Any) -> None:
+    """Change some fields of the record as it is now: other branches write it too."""
+    save_record(home, load_record(home, thread).model_copy(update=changes))
 
 
 def load_record(home: Home, thread: str) -> ThreadRecord:

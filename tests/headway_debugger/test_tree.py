@@ -10,7 +10,7 @@ from langgraph.types import Command
 
 from headway_debugger.backend import Backend, address
 from headway_debugger.fork import fork
-from headway_debugger.heads import HeadFile, Heads
+from headway.heads import HeadFile, Heads
 from headway_debugger.rows import Row, created
 from headway_debugger.tree import build_tree, resolve
 from headway_debugger.views import tree
@@ -120,7 +120,7 @@ def test_stored_names_win_and_stay_when_other_branches_go(finished: Any, tmp_pat
     store = HeadFile(tmp_path / "heads.json")
     made = fork(backend, "t", resolve(tree(backend, "t"), "3"))
     fork(backend, "t", resolve(tree(backend, "t"), "4"))
-    store.save(Heads().named("try", made.start).keeping(tree(backend, "t", store)).on("try"))
+    store.save(Heads().named("try", made.start).keeping(tree(backend, "t", store).starts).on("try"))
     rows = [row for row in backend.rows("t") if row.id != made.start]
     assert list(build_tree("t", rows, store.load().names).branches) == ["main", "b3"]
     assert store.load().current == "try"

@@ -41,6 +41,11 @@ class ThreadFolder:
         return self.path / "thread.json"
 
     @property
+    def heads(self) -> Path:
+        """Names of the thread's branches."""
+        return self.path / "heads.json"
+
+    @property
     def journal(self) -> Path:
         return self.path / "journal.sqlite"
 

@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
         options = options_of(args, thread.record)
         branch = args.name or _free_name(thread)
         _make(thread, node, branch, _edit(thread.state(node), args.set or []))
-        record = thread.record.model_copy(update={"branch": branch, "status": None})
+        record = thread.record.model_copy(update={"status": None})
         save_record(the_home(), record)
     if args.run:
         return conduct(None, output_for(args), thread_id=record.thread, **options)
@@ -46,7 +46,7 @@ def _make(thread: Opened, node: TreeNode, branch: str, edit: Edit) -> None:
     heads = thread.heads.load()
     heads.named(branch, "")
     made = _with_files(thread, node, branch, edit)
-    thread.heads.save(heads.keeping(thread.tree).named(branch, made.start).on(branch))
+    thread.heads.save(heads.keeping(thread.tree.starts).named(branch, made.start).on(branch))
 
 
 def _with_files(thread: Opened, node: TreeNode, branch: str, edit: Edit) -> Fork:

@@ -15,7 +15,7 @@ WAIT = 0.5
 def run(args: argparse.Namespace) -> int:
     """Remove older steps; say how many."""
     with opened(args.thread) as thread:
-        name = thread.record.branch or "main"
+        name = thread.heads.load().current
         with BranchLock(thread.folder, name).acquire(WAIT), thread.snapshots() as snapshots:
             keep = last_steps(thread.tree, args.keep)
             done = prune(thread.backend, thread.tree, keep)

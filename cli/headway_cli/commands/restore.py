@@ -2,10 +2,10 @@
 
 import argparse
 
+from headway.heads import MAIN
 from headway_cli.restoring import Put, known_state, remember, remembered, told
 from headway_cli.threads import opened, split_step
 from headway_debugger.files import files_at, restore
-from headway_debugger.tree import MAIN
 
 
 def run(args: argparse.Namespace) -> int:

@@ -21,6 +21,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _remove(thread: Opened) -> None:
-    with BranchLock(thread.folder, thread.record.branch or "main").acquire(WAIT):
+    with BranchLock(thread.folder, thread.heads.load().current).acquire(WAIT):
         delete(thread.backend, thread.record.thread)
         shutil.rmtree(thread.folder.path)

@@ -11,10 +11,12 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
-from headway_debugger.tree import MAIN, ThreadTree
 from headway_tools.errors import HeadwayError
+
+MAIN: Final = "main"
+"""The original line of a thread."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 _VERSION = 1
@@ -41,10 +43,9 @@ class Heads:
         kept = {other: first for other, first in self.starts.items() if first != start}
         return replace(self, starts={**kept, name: start})
 
-    def keeping(self, tree: ThreadTree) -> "Heads":
-        """With the names of all branches of `tree`, so that they stay as shown."""
-        shown = {name: branch.start.id for name, branch in tree.branches.items()}
-        return replace(self, starts={**self.starts, **shown})
+    def keeping(self, starts: Mapping[str, str]) -> "Heads":
+        """With these branches as well (`ThreadTree.starts`), so that their names stay as shown."""
+        return replace(self, starts={**self.starts, **starts})
 
     def on(self, branch: str) -> "Heads":
         """With `branch` as the current one."""

@@ -1,0 +1,221 @@
+"""One run, decided: its parts, its thread and branch, what goes in, and what came of it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import HumanMessage
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import BaseTool
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.types import Command, StateSnapshot
+
+from headway.branches import BranchView
+from headway.build import Agent, Options, compile_agent, make_parts
+from headway.events import Event
+from headway.heads import MAIN, HeadFile
+from headway.outcome import Outcome
+from headway.parts import Parts
+from headway.report import outcome
+from headway.status import Status
+from headway.steps import trace
+from headway.threads import ThreadRecord, load_record, new_thread_id, save_record, update_record
+from headway_tools.errors import HeadwayError
+from headway_tools.home import Home, default_home
+from headway_tools.locks import BranchLock
+from headway_tools.replace import sweep
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run, decided: the agent's parts, its thread, and what goes in."""
+
+    parts: Parts
+    thread: str
+    task: str | None
+    decisions: Any
+    home: Home | None
+    record: ThreadRecord | None
+    branch: str = MAIN
+    """The line of the thread that this run goes on with."""
+    branched: bool = False
+    """The thread has named branches."""
+    crashed: bool = False
+    """The newest run of the thread did not end, or is still under way."""
+
+    @property
+    def config(self) -> RunnableConfig:
+        return {"configurable": {"thread_id": self.thread}}
+
+    def graph(self, saver: BaseCheckpointSaver[Any]) -> Agent:
+        """The agent over the branch of this run."""
+        if self.home is not None:
+            saver = BranchView(saver, self.branch, HeadFile(self.home.thread(self.thread).heads))
+        return compile_agent(self.parts, checkpointer=saver)
+
+    def start_event(self) -> Event:
+        settings = self.parts.settings
+        return {
+            "type": "start",
+            "thread": self.thread,
+            "task": self.task,
+            "workspace": str(settings.workspace) if settings.workspace else None,
+            "model": settings.model
+            or (type(self.parts.model).__name__ if self.parts.model else None),
+            "sandbox": settings.sandbox,
+            "limits": settings.limits.model_dump(),
+        }
+
+
+WAITING: Final = object()
+"""Nothing goes in: the thread waits for a person."""
+
+
+def prepare(
+    task: str | None,
+    model: BaseChatModel | str | None,
+    tools: Sequence[BaseTool | Callable[..., Any]] | None,
+    thread_id: str | None,
+    branch: str | None,
+    decisions: Any,
+    name: str,
+    options: Options,
+) -> Job:
+    """Check the arguments and bind the parts. Raises `HeadwayError` for wrong use."""
+    if task is None and thread_id is None:
+        raise HeadwayError("give a task, or a thread_id to go on with")
+    if task is not None and not task.strip():
+        raise HeadwayError("the task is empty")
+    parts = make_parts(model, tools=tools, name=name, options=options)
+    parts.require_isolation()
+    home = None if parts.settings.memory else Home(parts.settings.home or default_home())
+    thread = thread_id or new_thread_id(task or "")
+    if home is None:
+        return Job(parts, thread, task, decisions, None, None)
+    known = home.thread(thread).record.exists()
+    before = load_record(home, thread) if known else ThreadRecord(thread=thread, task=task or "")
+    record = _record(before, parts, options)
+    heads = HeadFile(home.thread(thread).heads).load()
+    return Job(
+        parts=parts,
+        thread=thread,
+        task=task,
+        decisions=decisions,
+        home=home,
+        record=record,
+        branch=branch or heads.current,
+        branched=bool(heads.starts),
+        crashed=known and before.status is None,
+    )
+
+
+def _record(before: ThreadRecord, parts: Parts, options: Options) -> ThreadRecord:
+    settings = parts.settings
+    return before.model_copy(
+        update={
+            "workspace": str(settings.workspace) if settings.workspace else None,
+            "root": str(settings.root) if settings.root else None,
+            "model": settings.model,
+            "options": plain_options(options),
+            "status": None,
+        }
+    )
+
+
+def plain_options(options: Options) -> dict[str, Any]:
+    """The options that a later process can use again; never a key, never an object."""
+    return {
+        key: _plain(value)
+        for key, value in options.items()
+        if key not in ("api_key", "home", "workspace", "root", "verify", "response_format")
+    }
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "model_dump"):
+        return value.model_dump()
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value
+
+
+def folder_of(snapshot: StateSnapshot) -> str:
+    """The name of the folder that a branch works in; empty for the workspace itself."""
+    return str(snapshot.values.get("hw_branch", ""))
+
+
+def lock(job: Job, folder: str) -> BranchLock | None:
+    """The lock of the folder that this run works in: branches may share the workspace itself.
+    A thread in memory needs none."""
+    if job.home is None:
+        return None
+    return BranchLock(job.home.make().thread(job.thread).make(), folder or MAIN)
+
+
+def begin(job: Job, folder: str) -> None:
+    """Under the lock: keep the record and the current branch, remove what a killed edit left."""
+    if job.home is None or job.record is None:
+        return
+    save_record(job.home, job.record)
+    store = HeadFile(job.home.thread(job.thread).heads)
+    if (heads := store.load()).current != job.branch:
+        store.save(heads.on(job.branch))
+    env = job.parts.environments.get(job.thread, folder) if job.crashed else None
+    if env is not None and env.workspace is not None:
+        sweep(env.workspace.root)
+
+
+def next_input(snapshot: StateSnapshot, job: Job) -> Any:
+    """What goes into the graph: the task, an answer, nothing (go on at the pending step), or for
+    a thread that ended a re-entry without a message."""
+    if job.decisions is not None:
+        if not snapshot.interrupts:
+            raise HeadwayError(f"nothing waits for a decision in thread {job.thread}")
+        answer = job.decisions
+        wrapped = {"decisions": answer} if isinstance(answer, list) else answer
+        return Command(resume={snapshot.interrupts[0].id: wrapped})
+    if job.task is not None:
+        return {"messages": [HumanMessage(job.task)]}
+    if snapshot.interrupts:
+        return WAITING
+    if not snapshot.values.get("messages"):
+        raise HeadwayError(f"thread {job.thread} holds nothing to go on with; give it a task")
+    return None if snapshot.next else {"messages": []}
+
+
+def end(job: Job, snapshot: StateSnapshot, *, cancelled: bool) -> Event:
+    """The last event; writes the status into the record."""
+    values: Any = snapshot.values
+    result = _outcome(job, snapshot, values, cancelled)
+    done = result.model_copy(
+        update={
+            "thread": job.thread,
+            "checkpoint": snapshot.config["configurable"].get("checkpoint_id"),
+            "steps": trace(values.get("messages", [])),
+        }
+    )
+    if job.home:
+        update_record(job.home, job.thread, status=done.status)
+    return {"type": "end", "outcome": done.model_dump(mode="json")}
+
+
+def _outcome(
+    job: Job, snapshot: StateSnapshot, values: Mapping[str, Any], cancelled: bool
+) -> Outcome:
+    if values.get("outcome") and not snapshot.next:
+        return Outcome.model_validate(values["outcome"])
+    state: Any = values
+    run_id = values.get("hw_run", {}).get("id", "")
+    env = job.parts.environments.get(job.thread, values.get("hw_branch", ""), run_id)
+    status: Status = "needs_approval" if snapshot.interrupts and not cancelled else "cancelled"
+    pending = [{"id": i.id, **_as_dict(i.value)} for i in snapshot.interrupts]
+    made = outcome(state, status=status, env=env, limits=job.parts.settings.limits)
+    return made.model_copy(update={"pending": pending})
+
+
+def _as_dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {"value": value}
