@@ -43,6 +43,7 @@ def run_options(resolved: Mapping[str, Resolved]) -> dict[str, Any]:
     return {
         "model": given["model"],
         "model_args": given["model_arg"],
+        "protocol": given["protocol"],
         "limits": with_limits(WORK, given["limit"]),
         "protect": tuple(given["protect"]),
         "check": given["check"],

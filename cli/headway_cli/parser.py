@@ -84,7 +84,12 @@ def _run(parser: argparse.ArgumentParser) -> None:
 
 
 def _resume(parser: argparse.ArgumentParser) -> None:
-    _add_thread(parser)
+    parser.add_argument(
+        "thread",
+        nargs="?",
+        metavar="THREAD[@BRANCH]",
+        help="its name or the start of it; none or - is the newest in this folder",
+    )
     parser.add_argument("message", nargs="?", help="a new message for the model")
     decide = parser.add_mutually_exclusive_group()
     decide.add_argument("--approve", action="store_true", help="carry out what waits for approval")
@@ -194,6 +199,11 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
         action="append",
         metavar="KEY=JSON",
         help="an argument for the model: temperature=0, max_tokens=2000; repeatable",
+    )
+    group.add_argument(
+        "--protocol",
+        metavar="P",
+        help="how tools are called: auto (default), native, or text for models that cannot",
     )
     group.add_argument(
         "--env-file", metavar="FILE", help="a .env file to read (default: the data folder's)"

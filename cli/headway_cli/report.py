@@ -67,7 +67,7 @@ def _verdict(outcome: Outcome) -> str:
         return f"verified by the check{command}"
     if outcome.get("verified") is False:
         return f"the check fails{command}"
-    return "not verified (no --check)"
+    return f"not verified by the check{command}" if check else "not verified (no --check)"
 
 
 def _work_rows(outcome: Outcome, terminal: Terminal) -> Iterator[tuple[str, str]]:

@@ -54,6 +54,7 @@ class Resolved:
 SETTINGS: Final = (
     Setting("model", "text"),
     Setting("model_arg", "table", {}),
+    Setting("protocol", "text", "auto", ("auto", "native", "text")),
     Setting("limit", "table", {}),
     Setting("protect", "list", []),
     Setting("check", "text"),

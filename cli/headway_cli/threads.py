@@ -102,10 +102,20 @@ def snapshot_of(thread: str, checkpoint: str | None = None) -> StateSnapshot:
         return graph.get_state({"configurable": address})
 
 
-def pending_actions(thread: str) -> list[dict[str, Any]]:
-    """The actions that wait for a person, empty where none does."""
-    waiting = snapshot_of(thread).interrupts
-    return list(waiting[0].value.get("action_requests", ())) if waiting else []
+def go_to(name: str | None, branch: str) -> None:
+    """Make `branch` the one that resume goes on with; `HeadwayError`: there is none."""
+    with opened(name) as thread:
+        if branch not in thread.tree.branches:
+            known = ", ".join(thread.tree.branches)
+            raise HeadwayError(f"{thread.record.thread} has no branch {branch!r}; it has {known}")
+        thread.heads.save(thread.heads.load().keeping(thread.tree.starts).on(branch))
+
+
+def pending_actions(name: str | None) -> list[dict[str, Any]]:
+    """The actions that wait for a person on the current branch, empty where none does."""
+    with opened(name) as thread:
+        tip = thread.backend.snapshot(thread.record.thread, thread.node("").id)
+    return list(tip.interrupts[0].value.get("action_requests", ())) if tip.interrupts else []
 
 
 def stored_options(record: ThreadRecord) -> dict[str, Any]:

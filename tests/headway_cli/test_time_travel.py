@@ -94,6 +94,23 @@ def test_a_branch_is_undone_in_its_own_folder_and_taken_over_by_restore(
     assert not (otter / "new.txt").exists()
 
 
+def test_resume_goes_on_with_the_branch_that_is_named(
+    headway: Headway, otter: Path, script: Script
+) -> None:
+    other = script([{}, {"content": "on the branch"}, {}, {"content": "on main"}])
+    at = f"otter@{step_of(headway, 'truncate')}"
+    assert (
+        headway("fork", at, "--run", "--model", other, "--json").json["answer"] == "on the branch"
+    )
+    more = script([{}, {}, {}, call("bash", command="ls > listed"), {"content": "on main"}])
+    done = headway("resume", "otter@main", "more", "--model", more, "--json")
+    assert (done.code, done.json["answer"]) == (0, "on main")
+    assert (otter / "listed").read_text() == "a.txt\nlisted\nnew.txt\n"
+    refused = headway("resume", "otter@b9")
+    assert refused.code == 2
+    assert "it has main, b2" in refused.err
+
+
 def test_restore_overwrites_later_work_only_when_told(headway: Headway, otter: Path) -> None:
     at = f"otter@{step_of(headway, 'truncate')}"
     (otter / "a.txt").write_text("mine\n")

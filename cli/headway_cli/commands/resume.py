@@ -10,14 +10,23 @@ from headway_cli.commands.demo import demo_model, started_here
 from headway_cli.conduct import conduct, output_for
 from headway_cli.options import NO_MODEL, configure, with_limits
 from headway_cli.settings import parse_pairs
-from headway_cli.threads import pending_actions, stored_options, the_thread
+from headway_cli.threads import (
+    go_to,
+    pending_actions,
+    split_step,
+    stored_options,
+    the_thread,
+)
 from headway_tools.errors import HeadwayError
 
 
 def run(args: argparse.Namespace) -> int:
     """Go on; the exit code of the new status."""
     configure(args)
-    record = the_thread(args.thread)
+    name, branch = split_step(args.thread)
+    record = the_thread(name)
+    if branch:
+        go_to(record.thread, branch)
     return conduct(
         args.message,
         output_for(args),
@@ -34,6 +43,7 @@ def options_of(args: argparse.Namespace, record: ThreadRecord) -> dict[str, Any]
     return kept | {
         "model": args.model or record.model or _policy(record),
         "model_args": {**kept.get("model_args", {}), **changed},
+        "protocol": args.protocol or kept.get("protocol", "auto"),
         "limits": with_limits(kept["limits"], parse_pairs(args.limit or [], option="--limit")),
         "interactive": somebody_answers() or kept.get("interactive", False),
     }
