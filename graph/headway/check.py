@@ -1,172 +1,81 @@
-"""The checks of an answer: its form, the caller's command, the caller's function.
+"""The checks of an answer: its form, the caller's command, the caller's function."""
 
-The command runs in a fresh sandbox, with the protected files' own bytes, outside the model's
-reach. A green result that hangs on files which tools run by themselves (a planted conftest.py,
-a module that shadows the standard library) is tried again without them.
-"""
-
-import shutil
-import sys
-import tempfile
-from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+import inspect
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
-
+from headway.check_command import Command, check_command
 from headway.context import CHECK_TIMEOUT
+from headway.form import read_form
 from headway.limits import Limits
 from headway.outcome import CheckReport
 from headway.parts import Parts
-from headway.progress import best_count
-from headway.report import last_text, runs_by_itself
+from headway.report import last_text
 from headway.spending import seconds_left
 from headway.state import State
 from headway_tools.env import ToolEnv
-from headway_tools.errors import HeadwayError, SandboxError
-from headway_tools.sandbox import CommandResult, SandboxPolicy, open_sandbox
+from headway_tools.errors import HeadwayError
+from headway_tools.sandbox import Cancel
 
 
 @dataclass(frozen=True)
 class CheckResult:
-    """What the checks say: a report, the text for the model, the answer as data."""
+    """What the checks say. `report` is None where neither command nor function was asked."""
 
-    report: CheckReport
-    observation: str
-    missing: str = "a green check"
+    report: CheckReport | None
+    wrong_form: str = ""
+    """What is wrong with a structured answer; nothing else was tried then."""
     structured: Any = None
+    warnings: tuple[str, ...] = ()
 
 
-def run_check(state: State, env: ToolEnv, parts: Parts, limits: Limits) -> CheckResult:
+def run_check(
+    state: State, env: ToolEnv, parts: Parts, limits: Limits, cancel: Cancel | None = None
+) -> CheckResult:
     """Form, command, function, in this order; the first that fails decides."""
     settings = parts.settings
     answer = last_text(state["messages"])
     structured = None
     if settings.response_format is not None:
-        parsed = read_format(answer, settings.response_format)
-        if isinstance(parsed, str):
-            report = CheckReport(passed=False, output=parsed)
-            return CheckResult(report, parsed, missing="an answer in the asked form")
-        structured = parsed.model_dump(mode="json")
-    report = CheckReport(passed=True)
+        read = read_form(answer, settings.response_format)
+        if isinstance(read, str):
+            return CheckResult(None, wrong_form=read)
+        structured = read.model_dump(mode="json")
+    report: CheckReport | None = None
+    warnings: list[str] = []
     if settings.check is not None:
-        timeout = seconds_left(state["hw_run"], limits, CHECK_TIMEOUT)
-        report = check_command(settings.check, state, env, timeout)
-    if report.passed and settings.verify is not None:
-        report = _call(settings.verify, answer, env)
-    return CheckResult(report, _say(report), structured=structured)
+        seconds = seconds_left(state["hw_run"], limits, CHECK_TIMEOUT)
+        deadline = time.monotonic() + seconds
+        command = Command(settings.check, env, deadline, settings.progress.counters, cancel)
+        report, warnings = check_command(command, state)
+    if settings.verify is not None and (report is None or report.passed):
+        said = call_function(settings.verify, answer, env)
+        report = said if report is None or not said.passed else report
+    return CheckResult(report, structured=structured, warnings=tuple(warnings))
 
 
-def read_format(answer: str, schema: type[BaseModel]) -> BaseModel | str:
-    """The answer as `schema`, from plain JSON or one fenced block; or what is wrong with it."""
-    text = answer.strip()
-    if text.startswith("```"):
-        text = text.strip("`").removeprefix("json").strip()
-    try:
-        return schema.model_validate_json(text)
-    except ValidationError as error:
-        problems = "; ".join(
-            f"{'.'.join(map(str, e['loc'])) or 'answer'}: {e['msg']}" for e in error.errors()[:5]
-        )
-        return (
-            f"The final answer must be one JSON object of this schema, nothing else: {problems}. "
-            f"Schema: {schema.model_json_schema()}"
-        )
-
-
-def check_command(command: str, state: State, env: ToolEnv, timeout: float) -> CheckReport:
-    """Run the caller's command; raises `HeadwayError` where there is nothing to run it in."""
-    if env.sandbox is None or env.workspace is None:
-        raise HeadwayError("a check needs a workspace: pass workspace= (or -C)")
-    report = _report(command, _run(command, env, env.workspace.root, timeout), env)
-    suspects = planted(state, env) if report.passed else []
-    if not suspects or env.snapshots is None:
-        return report
-    with tempfile.TemporaryDirectory(prefix="headway-check-") as folder:
-        root = Path(folder) / "workspace"
-        env.snapshots.extract(
-            env.snapshots.take(env.workspace.root), root, original=env.workspace.root
-        )
-        for path in suspects:
-            (root / path).unlink(missing_ok=True)
-        again = _report(command, _run(command, env, root, timeout), env)
-    if again.passed:
-        return report
-    names = ", ".join(suspects)
-    return again.model_copy(
-        update={
-            "output": f"The check is green only with files that run by themselves ({names}); "
-            f"without them it fails:\n{again.output}"
-        }
-    )
-
-
-def planted(state: State, env: ToolEnv) -> list[str]:
-    """Files added in this run that other programs load unasked, or that shadow a module of
-    Python's standard library at the workspace's top."""
-    start = state["hw_run"].get("files_at_start", "")
-    if env.snapshots is None or env.workspace is None or not start:
-        return []
-    added = [
-        change.path
-        for change in env.changes(start, env.snapshots.take(env.workspace.root))
-        if change.kind == "added"
-    ]
-    return [path for path in added if runs_by_itself(path) or _shadows(path)]
-
-
-def _shadows(path: str) -> bool:
-    top = PurePosixPath(path).parts[0]
-    return top.removesuffix(".py") in sys.stdlib_module_names
-
-
-def _run(command: str, env: ToolEnv, root: Path, timeout: float) -> CommandResult:
-    """In a fresh private home, so that nothing an earlier command left there takes part."""
-    assert env.sandbox is not None
-    private = Path(tempfile.mkdtemp(prefix="headway-check-"))
-    try:
-        policy: SandboxPolicy = replace(env.sandbox.policy, private=private, root=root)
-        return open_sandbox(policy, env.sandbox.kind).run(command, timeout=timeout)
-    except SandboxError as error:
-        raise HeadwayError(f"the check could not be run: {error}") from error
-    finally:
-        shutil.rmtree(private, ignore_errors=True)
-
-
-def _report(command: str, result: CommandResult, env: ToolEnv) -> CheckReport:
-    output = "\n".join(filter(None, (result.stdout.strip(), result.stderr.strip())))
-    if result.timed_out:
-        output += "\n(the check did not end in time)"
-    passed = result.exit_code == 0 and not result.timed_out
-    return CheckReport(
-        passed=passed,
-        command=command,
-        exit_code=result.exit_code,
-        count=0 if passed else best_count(output),
-        output=_tail(env.mask(output)),
-    )
-
-
-def _tail(output: str, most: int = 8000) -> str:
-    return output if len(output) <= most else f"…\n{output[-most:]}"
-
-
-def _call(verify: Any, answer: str, env: ToolEnv) -> CheckReport:
-    """`verify(answer, workspace)` → True, or False, or a sentence that says what is wrong."""
+def call_function(verify: Callable[..., Any], answer: str, env: ToolEnv) -> CheckReport:
+    """`verify(answer, workspace)` → True, or False, or a sentence that says what is wrong, or a
+    `CheckReport`. An exception in it is a fault of the caller's code and passes unchanged."""
     verdict = verify(answer, env.workspace.root if env.workspace else None)
+    if inspect.isawaitable(verdict):
+        getattr(verdict, "close", lambda: None)()
+        raise HeadwayError("verify= must be an ordinary function, not an async one")
     if isinstance(verdict, CheckReport):
         return verdict
     wrong = verdict if isinstance(verdict, str) else "the answer was not accepted"
     return CheckReport(passed=verdict is True, output="" if verdict is True else wrong)
 
 
-def _say(report: CheckReport) -> str:
-    if report.passed:
-        return ""
+def said_of(report: CheckReport) -> str:
+    """A red report for the model."""
     if not report.command:
-        return report.output
+        return f"The answer was checked and not accepted: {report.output}"
+    end = "was ended" if report.exit_code is None else f"exit code {report.exit_code}"
     count = "" if report.count is None else f", {report.count} failures"
     return (
-        f"You said you are done, but the check `{report.command}` is red "
-        f"(exit code {report.exit_code}{count}):\n{report.output}"
+        f"You said that you are done, but the check `{report.command}` is red ({end}{count}):\n"
+        f"{report.output}"
     )

@@ -62,6 +62,8 @@ class CheckReport(BaseModel):
     count: int | None = None
     """Failures counted in its output, where a known test runner printed them."""
     output: str = ""
+    rests_on: list[str] = Field(default_factory=list)
+    """Files changed in this run without which a green check is not green: it proves nothing."""
 
 
 class Outcome(BaseModel):
@@ -75,7 +77,8 @@ class Outcome(BaseModel):
     answer: str = ""
     """The accepted answer, or for other statuses the partial result as the model wrote it."""
     verified: bool | None = None
-    """True: the caller's check passed. False: it is red. None: there was no check."""
+    """True: the caller's check passed. False: it is red. None: there was no check, or it proves
+    nothing (`check.rests_on`)."""
     structured: Any = None
     """The answer as data, with `response_format`."""
     thread: str | None = None

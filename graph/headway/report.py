@@ -1,29 +1,22 @@
 """The end of a run as facts from the tool log; the model's prose changes none of them."""
 
 from collections.abc import Sequence
-from fnmatch import fnmatch
-from pathlib import PurePosixPath
 from typing import Final, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
+from headway.influence import runs_by_itself
 from headway.limits import Limits
 from headway.notes import is_human, meta
 from headway.outcome import CheckReport, CommandRun, FileChange, Outcome, Usage
-from headway.state import Run, State, Stop
+from headway.state import Check, Run, State, Stop
 from headway.status import Status
 from headway.steps import result_of, trace
 from headway_tools.env import ToolEnv
 
-RUN_BY_THEMSELVES: Final = (
-    "conftest.py", "sitecustomize.py", "usercustomize.py", "*.pth", ".envrc", "package.json",
-    ".vscode/tasks.json", ".vscode/settings.json", ".idea/*", ".git/hooks/*", ".git/config",
-    ".gitattributes", ".husky/*", ".pre-commit-config.yaml", "setup.py", "noxfile.py", "Makefile",
-    ".github/workflows/*", ".bashrc", ".profile", ".npmrc", "pytest.ini", "tox.ini",
-)  # fmt: skip
-"""Files that other tools execute or obey without being asked to."""
-
 MOST_FACTS: Final = 30
+
+STALE: Final = ", before the last change of files"
 
 
 def outcome(
@@ -35,14 +28,15 @@ def outcome(
     stop = stop or Stop()
     files = changed_files(env, run.get("files_at_start", ""), state.get("hw_files", ""))
     commands = commands_run(messages)
-    check = run.get("check", {})
+    check = run.get("check", Check())
     report = CheckReport.model_validate(check["last"]) if check.get("last") else None
+    stale = report is not None and check.get("files", "") != state.get("hw_files", "")
     limit = stop.get("limit")
     return Outcome(
         status=status,
         limit=limit,
         answer=last_text(messages),
-        verified=report.passed if report else None,
+        verified=verified(status, report),
         structured=run.get("structured"),
         workspace=str(env.workspace.path) if env.workspace else None,
         usage=usage(run),
@@ -50,13 +44,38 @@ def outcome(
         files=files,
         commands=commands,
         check=report,
-        established=established(files, commands, report),
+        established=established(files, commands, report, stale=stale),
         missing=stop.get("missing", "") or MISSING[status].format(limit=limit),
         next_step=NEXT[status].format(limit=limit),
         evidence=stop.get("evidence"),
         best=check.get("best"),
-        warnings=run.get("warnings", []),
+        warnings=[*run.get("warnings", []), *unproven(report)],
     )
+
+
+def verified(status: Status, report: CheckReport | None) -> bool | None:
+    """True only for an accepted answer that the check proves; False for a red check."""
+    if report is None:
+        return None
+    if not report.passed:
+        return False
+    return True if status == "completed" and not report.rests_on else None
+
+
+def proven(check: Check) -> bool:
+    """Whether the newest check is green, and not only with files that prove nothing."""
+    last = check.get("last", {})
+    return last.get("passed") is True and not last.get("rests_on")
+
+
+def unproven(report: CheckReport | None) -> list[str]:
+    """The warning about a green check that proves nothing."""
+    if report is None or not report.rests_on:
+        return []
+    return [
+        "the check is green only with files changed in this run that can decide it by themselves, "
+        f"so it proves nothing: look at {', '.join(report.rests_on)}"
+    ]
 
 
 MISSING: Final[dict[Status, str]] = {
@@ -115,15 +134,6 @@ def changed_files(env: ToolEnv, before: str, after: str) -> list[FileChange]:
     ]
 
 
-def runs_by_itself(path: str) -> bool:
-    """True for files that tools execute or obey unasked."""
-    name = PurePosixPath(path).name
-    return any(
-        fnmatch(path, pattern) or fnmatch(path, f"*/{pattern}") or fnmatch(name, pattern)
-        for pattern in RUN_BY_THEMSELVES
-    )
-
-
 def commands_run(messages: Sequence[BaseMessage]) -> list[CommandRun]:
     """The shell commands of this run with their exit codes, oldest first."""
     steps = trace(messages)
@@ -151,17 +161,23 @@ def commands_run(messages: Sequence[BaseMessage]) -> list[CommandRun]:
 
 
 def established(
-    files: Sequence[FileChange], commands: Sequence[CommandRun], check: CheckReport | None
+    files: Sequence[FileChange],
+    commands: Sequence[CommandRun],
+    check: CheckReport | None,
+    *,
+    stale: bool = False,
 ) -> list[str]:
-    """Facts, one sentence each, newest commands last."""
+    """Facts, one sentence each, newest commands last; `stale`: files were changed after the
+    check."""
     facts = [f"{change.path} was {_WORD[change.kind]}" for change in files]
     for run in commands:
-        stale = ", before the last change of files" if run.before_last_change else ""
+        earlier = STALE if run.before_last_change else ""
         end = "timed out" if run.timed_out else f"exited with {run.exit_code}"
-        facts.append(f"`{_one_line(run.command)}` {end}{stale}")
+        facts.append(f"`{_one_line(run.command)}` {end}{earlier}")
     if check is not None:
         count = f" ({check.count} failures)" if check.count else ""
-        facts.append(f"the check is {'green' if check.passed else 'red' + count}")
+        colour = "green" if check.passed else f"red{count}"
+        facts.append(f"the check is {colour}{STALE if stale else ''}")
     return facts[-MOST_FACTS:]
 
 

@@ -39,6 +39,8 @@ class Check(TypedDict, total=False):
     """Rounds since the count of failures had its last new minimum."""
     best: dict[str, Any]
     last: dict[str, Any]
+    files: str
+    """Snapshot of the workspace that `last` is about."""
 
 
 class Run(TypedDict, total=False):
@@ -69,6 +71,8 @@ class Run(TypedDict, total=False):
     """How often verify sent a reply back, by problem."""
     check: Check
     stop: Stop
+    began: float
+    """Unix time; what changed since in folders that snapshots leave out is found by it."""
     files_at_start: str
     changed: list[str]
     """Files that differ from the start; requests that leave out steps list them. By tools."""

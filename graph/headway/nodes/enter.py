@@ -1,5 +1,6 @@
 """enter: once per run. A valid history, fresh or continued counters, the workspace as it is now."""
 
+import time
 import uuid
 from collections.abc import Sequence
 from typing import Final
@@ -89,9 +90,17 @@ def _run(state: State, messages: Sequence[AnyMessage]) -> Run:
     known = state.get("hw_run")
     if known and is_own(messages[-1], messages[:-1]):
         kept = {key: value for key, value in known.items() if key not in ("stop", "closing")}
-        return Run(**{**kept, "rejections": {}, "reply": {}})  # type: ignore[typeddict-item]
+        fresh = {"rejections": {}, "reply": {}, "check": {**known.get("check", {}), "flat": 0}}
+        return Run(**{**kept, **fresh})  # type: ignore[typeddict-item]
     task = next(message for message in reversed(messages) if is_human(message))
-    return Run(id=uuid.uuid4().hex[:12], task=task.id or "", rejections={}, check={}, warnings=[])
+    return Run(
+        id=uuid.uuid4().hex[:12],
+        task=task.id or "",
+        began=time.time(),
+        rejections={},
+        check={},
+        warnings=[],
+    )
 
 
 def _files(state: State, env: ToolEnv, *, ours: bool) -> tuple[str, str]:

@@ -2,28 +2,32 @@
 runs outside the model's reach. What it sends back is bounded, and so is how often.
 """
 
-import asyncio
 import time
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.runtime import Runtime
 
-from headway.check import CheckResult, run_check
+from headway.check import CheckResult, run_check, said_of
 from headway.context import Context
 from headway.notes import from_headway
 from headway.observe import bounded
+from headway.outcome import CheckReport
 from headway.parts import Parts, Update
+from headway.progress import Round, Verdict, detect
 from headway.protocol import CORRECTION
-from headway.report import as_state, last_text, outcome
+from headway.report import as_state, last_text, outcome, proven
 from headway.state import MIN_REMAINING, Check, Run, State, Stop
 from headway.status import Status
 from headway.steps import trace
+from headway_tools.sandbox import Cancel, run_in_thread
 
-PATIENCE: Final = {"empty": 2, "cut": 1, "printed_call": 1, "promise": 1, "refused": 0, "format": 2}
-"""How often in a row a reply of this kind is sent back before the run ends."""
-
-FLAT_ROUNDS: Final = 2
-"""Checks without a new minimum of failures after which the run ends (`check_failed`)."""
+PATIENCE: Final = {
+    "empty": 2, "cut": 1, "printed_call": 1, "promise": 1, "refused": 0, "format": 2, "schema": 2,
+}  # fmt: skip
+"""How often in a row, no tool called in between, a reply of this kind is sent back before the run
+ends."""
 
 SAID: Final = {
     "empty": "Your reply was empty. Call a tool, or give the final answer.",
@@ -36,87 +40,137 @@ SAID: Final = {
 }
 
 
-def verify(state: State, runtime: Runtime[Context], *, parts: Parts) -> Update:
+def verify(
+    state: State, runtime: Runtime[Context], *, parts: Parts, cancel: Cancel | None = None
+) -> Update:
     """Accept the candidate, send it back with what is wrong, or leave the end to finish."""
-    update = _verdict(state, runtime, parts)
+    update = _judge(state, runtime, parts, cancel)
     run = update["hw_run"]
     if "outcome" in update or run.get("stop") or state["hw_remaining"] >= MIN_REMAINING:
         return update
     return {**update, "hw_run": {**run, "stop": Stop(status="limit", limit="steps")}}
 
 
-def _verdict(state: State, runtime: Runtime[Context], parts: Parts) -> Update:
-    rejected = _text(state)
-    if rejected is not None:
-        return rejected
+async def averify(state: State, runtime: Runtime[Context], *, parts: Parts) -> Update:
+    """`verify`, with the check off the event loop; cancelling ends the check's processes."""
+    return await run_in_thread(lambda cancel: verify(state, runtime, parts=parts, cancel=cancel))
+
+
+def _judge(state: State, runtime: Runtime[Context], parts: Parts, cancel: Cancel | None) -> Update:
+    problem = state["hw_run"].get("reply", {}).get("problem")
+    if problem is not None:
+        return _reject(state, parts, problem, SAID.get(problem, ""))
     settings = parts.settings
     if settings.check is None and settings.verify is None and settings.response_format is None:
         return _accept(state, runtime, parts)
     started = time.monotonic()
-    result = run_check(state, parts.env(state, runtime), parts, parts.limits(runtime))
-    return _judge(state, runtime, parts, result, time.monotonic() - started)
-
-
-async def averify(state: State, runtime: Runtime[Context], *, parts: Parts) -> Update:
-    """`verify`, with the check off the event loop."""
-    return await asyncio.to_thread(verify, state, runtime, parts=parts)
-
-
-def _text(state: State) -> Update | None:
-    """None for an acceptable text, else the update that sends it back or stops."""
-    run = state["hw_run"]
-    problem = run.get("reply", {}).get("problem")
-    if problem is None:
-        return None
-    times = run.get("rejections", {}).get(problem, 0)
-    if times >= PATIENCE[problem] or run.get("closing"):
-        status: Status = "model_refused" if problem == "refused" else "invalid_answer"
-        return {"hw_run": {**run, "stop": Stop(status=status, evidence={"problem": problem})}}
-    return _send_back(run, problem, SAID[problem])
-
-
-def _send_back(run: Run, problem: str, text: str) -> Update:
-    counted = {**run.get("rejections", {}), problem: run.get("rejections", {}).get(problem, 0) + 1}
-    return {"hw_run": {**run, "rejections": counted}, "messages": [from_headway(text)]}
-
-
-def _judge(
-    state: State, runtime: Runtime[Context], parts: Parts, result: CheckResult, seconds: float
-) -> Update:
-    history = _history(state["hw_run"].get("check", Check()), result, runtime)
+    result = run_check(state, parts.env(state, runtime), parts, parts.limits(runtime), cancel)
     run: Run = {
         **state["hw_run"],
-        "seconds": state["hw_run"].get("seconds", 0.0) + seconds,
-        "check": history,
+        "seconds": state["hw_run"].get("seconds", 0.0) + time.monotonic() - started,
         "structured": result.structured,
+        "warnings": _with(state["hw_run"].get("warnings", []), result.warnings),
     }
-    judged: State = {**state, "hw_run": run}
+    checked: State = {**state, "hw_run": run}
+    if result.wrong_form:
+        return _reject(checked, parts, "schema", bounded(result.wrong_form, "check", parts))
+    if result.report is None:
+        return _accept(checked, runtime, parts)
+    run["check"] = history(run.get("check", Check()), result.report, state, runtime)
     if result.report.passed:
-        return _accept(judged, runtime, parts)
-    if history.get("flat", 0) >= FLAT_ROUNDS or run.get("closing"):
-        status: Status = "limit" if run.get("closing") else "check_failed"
-        stop = Stop(status=status, limit=run.get("closing"), missing=result.missing)
-        return {"hw_run": {**run, "stop": stop}}
-    text = bounded(result.observation, "check", parts)
-    return {"hw_run": run, "messages": [from_headway(text)]}
+        return _accept(checked, runtime, parts)
+    return _red(checked, parts, result)
 
 
-def _history(known: Check, result: CheckResult, runtime: Runtime[Context]) -> Check:
-    """The check's rounds with this one; a new minimum of failures resets the flat ones."""
-    report = result.report
-    best = known.get("best", {})
-    count = report.count
-    improved = not best or (
-        count is not None and (best.get("count") is None or count < best["count"])
-    )
+def _reject(state: State, parts: Parts, problem: str, text: str) -> Update:
+    """Send a text back, or end the run where that was done often enough."""
+    run = state["hw_run"]
+    earlier = {} if acted(state["messages"]) else run.get("rejections", {})
+    memory, verdict = detect(state.get("hw_progress", {}), Round(), parts.settings.progress)
+    update: Update = {"hw_progress": memory}
+    if problem == "refused" or not run.get("closing"):
+        status: Status = "model_refused" if problem == "refused" else "invalid_answer"
+        stop = Stop(status=status, evidence={"problem": problem, **verdict.evidence})
+    else:
+        stop = Stop(status="limit", limit=run["closing"])
+    if problem == "schema":
+        stop["missing"] = "an answer in the asked form"
+    over = earlier.get(problem, 0) >= PATIENCE[problem] or verdict.level == "stop"
+    if over or run.get("closing"):
+        return {**update, "hw_run": {**run, "stop": stop}}
+    counted = {**earlier, problem: earlier.get(problem, 0) + 1}
+    note = from_headway("\n\n".join(filter(None, (text, verdict.advice))))
+    return {**update, "hw_run": {**run, "rejections": counted}, "messages": [note]}
+
+
+def acted(messages: Sequence[BaseMessage]) -> bool:
+    """Whether a tool was called since the newest user message, headway's own included."""
+    for message in reversed(messages):
+        if isinstance(message, HumanMessage):
+            return False
+        if isinstance(message, AIMessage) and message.tool_calls:
+            return True
+    return False
+
+
+def _red(state: State, parts: Parts, result: CheckResult) -> Update:
+    """Send a red check back with its output, or end the run: at a limit, or after as many
+    evaluations without a new minimum of failures as a declared counter has."""
+    run, report = state["hw_run"], result.report
+    assert report is not None
+    memory, verdict = _told(state, report, parts)
+    update: Update = {"hw_progress": memory}
+    closing = run.get("closing")
+    if closing or run["check"]["flat"] >= parts.settings.progress.flat_declared.stop:
+        stop = Stop(status="limit" if closing else "check_failed", limit=closing)
+        stop["missing"] = "a green check" if report.command else "an accepted answer"
+        if not closing:
+            stop["evidence"] = _evidence(run["check"], verdict)
+        return {**update, "hw_run": {**run, "stop": stop}}
+    text = bounded(said_of(report), "check", parts)
+    note = from_headway("\n\n".join(filter(None, (text, verdict.advice))))
+    return {**update, "hw_run": run, "messages": [note]}
+
+
+def _told(state: State, report: CheckReport, parts: Parts) -> tuple[dict[str, Any], Verdict]:
+    """The detector's view: the count as a declared counter; a red check without one is a reply
+    that called nothing. Its verdict adds advice, the end of the run is decided here."""
+    memory = state.get("hw_progress", {})
+    if report.count is None:
+        return detect(memory, Round(), parts.settings.progress)
+    round_ = Round(counter=float(report.count), counter_source="declared")
+    return detect(memory, round_, parts.settings.progress)
+
+
+def _evidence(check: Check, verdict: Verdict) -> dict[str, Any]:
+    counts = verdict.evidence.get("counter")
+    found: dict[str, Any] = {"rule": "counter", "times": check["flat"]}
+    return {**found, "counter": counts} if counts else found
+
+
+def history(known: Check, report: CheckReport, state: State, runtime: Runtime[Context]) -> Check:
+    """The check's rounds with this one; a new minimum of failures resets the flat ones.
+
+    `best` is the state that this evaluation saw, by the checkpoint that holds it: of two without
+    a count the later one.
+    """
+    best, count = known.get("best", {}), report.count
+    least = best.get("count")
+    improved = not best or (count is not None and (least is None or count < least))
     info = runtime.execution_info
     here = {"checkpoint": info.checkpoint_id if info else None, "count": count}
+    better = improved or report.passed or (count is None and least is None)
     return Check(
         rounds=known.get("rounds", 0) + 1,
         flat=0 if improved else known.get("flat", 0) + 1,
-        best=here if improved or report.passed else best,
+        best=here if better else best,
         last=report.model_dump(mode="json"),
+        files=state.get("hw_files", ""),
     )
+
+
+def _with(known: Sequence[str], new: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys((*known, *new)))
 
 
 def _accept(state: State, runtime: Runtime[Context], parts: Parts) -> Update:
@@ -124,9 +178,9 @@ def _accept(state: State, runtime: Runtime[Context], parts: Parts) -> Update:
     unless a check proves it."""
     run = state["hw_run"]
     limits = parts.limits(runtime)
-    passed = run.get("check", {}).get("last", {}).get("passed") is True
     closing = run.get("closing")
-    if closing and not passed and any(step.tool_call for step in trace(state["messages"])):
+    called = any(step.tool_call for step in trace(state["messages"]))
+    if closing and called and not proven(run.get("check", {})):
         return {"hw_run": {**run, "stop": Stop(status="limit", limit=closing)}}
     env = parts.env(state, runtime)
     result = outcome(state, status="completed", env=env, limits=limits)

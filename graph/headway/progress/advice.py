@@ -60,7 +60,8 @@ def _claim(found: dict[str, Any]) -> str:
             return f"{times} rounds in a row in which no call could run; the last, {name}: {quoted}"
         case "counter":
             values = ", ".join(f"{value:g}" for value in found.get("counter", []))
-            return f"the count to bring down did not fall ({values}); last result: {quoted}"
+            last = f"; last result: {quoted}" if "observation" in found else ""
+            return f"the count to bring down did not fall ({values}){last}"
         case "same_error":
             return f"the same error {times} times, from different calls; the last, {name}: {quoted}"
         case "same_result":

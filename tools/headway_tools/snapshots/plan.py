@@ -28,7 +28,7 @@ def make_plan(
     """
     wanted = [change for change in changes if not _grows_only(change, in_target)]
     left = [*_unkept(wanted), *(note for note in present if _is_left(note))]
-    occupied = {folder for note in left for folder in _ancestors(note.raw)}
+    occupied = {folder for note in left for folder in ancestors(note.raw)}
     done: list[Change] = []
     notes = [note for note in left if note.reason != "excluded"]
     skipped = {note.raw for note in notes}
@@ -71,7 +71,8 @@ def _takes_folder_away(change: Change) -> bool:
     return was_folder and (after is None or after.kind != "folder")
 
 
-def _ancestors(path: bytes) -> Iterator[bytes]:
+def ancestors(path: bytes) -> Iterator[bytes]:
+    """The folders above `path`, the root last."""
     while path:
         path = path.rpartition(b"/")[0]
         yield path

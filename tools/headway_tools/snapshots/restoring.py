@@ -3,7 +3,7 @@
 import contextlib
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from headway_tools.errors import HeadwayError
@@ -17,7 +17,7 @@ from headway_tools.snapshots.compare import (
 )
 from headway_tools.snapshots.copying import copy_unkept
 from headway_tools.snapshots.entries import Change, Entry, Note, Report
-from headway_tools.snapshots.plan import Plan, make_plan
+from headway_tools.snapshots.plan import Plan, ancestors, make_plan
 from headway_tools.snapshots.states import ROOT_FLAGS, State, States
 from headway_tools.snapshots.writer import TreeWriter
 
@@ -34,7 +34,9 @@ def plan_restore(states: States, now: State, target: State) -> Plan:
     return make_plan(states.compare(now, target), now.notes, holds_folder)
 
 
-def restore(states: States, target: State, root: Path) -> Report:
+def restore(
+    states: States, target: State, root: Path, only: Callable[[str], bool] | None = None
+) -> Report:
     """Restore in place, and look again: what could not be seen at first (a folder that was not
     readable) is done in a second round, and the report is of what was really reached."""
     before = now = states.record(root)
@@ -44,9 +46,10 @@ def restore(states: States, target: State, root: Path) -> Report:
     for _ in range(_ROUNDS):
         plan = plan_restore(states, now, target)
         notes.update((note.raw, note) for note in plan.notes)
-        if plan.changes in ([], tried) and not now.leftovers:
+        changes = plan.changes if only is None else _chosen(plan.changes, only)
+        if changes in ([], tried) and not now.leftovers:
             break
-        tried = plan.changes
+        tried = changes
         _check_content(states, tried)
         refused = _change(states, target, root, tried, leftovers=now.leftovers)
         notes.update((note.raw, note) for note in refused)
@@ -77,6 +80,13 @@ def extract(states: States, target: State, folder: Path, original: Path | None) 
     finally:
         shutil.rmtree(staging, ignore_errors=True)
     return Report(target.id, None, _sorted(wanted), target.notes)
+
+
+def _chosen(changes: list[Change], only: Callable[[str], bool]) -> list[Change]:
+    """The changes that `only` wants by path, and the folders that they need."""
+    chosen = [change for change in changes if only(change.path)]
+    needed = {folder for change in chosen if change.after for folder in ancestors(change.raw)}
+    return [change for change in changes if change in chosen or change.raw in needed]
 
 
 def _check_content(states: States, changes: list[Change]) -> None:

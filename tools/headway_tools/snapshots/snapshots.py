@@ -5,7 +5,7 @@ All methods may be called from any thread; one runs at a time.
 """
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -101,8 +101,11 @@ class Snapshots:
             plan = restoring.plan_restore(states, states.record(root), target)
             return without_object_stores(plan.changes)
 
-    def restore(self, snapshot: str, root: Path) -> Report:
-        """Bring the folder `root` back to the snapshot; only what differs is touched.
+    def restore(
+        self, snapshot: str, root: Path, *, only: Callable[[str], bool] | None = None
+    ) -> Report:
+        """Bring the folder `root` back to the snapshot; only what differs is touched, and of that
+        with `only` just the paths for which it is true.
 
         The present state is recorded first and named in the report, so that this can be undone.
         Paths that are neither in the snapshot nor kept (see `notes`) stay. All content is
@@ -110,7 +113,7 @@ class Snapshots:
         the present time: build tools compare it with outputs that snapshots may not hold.
         """
         with self._use() as states:
-            return restoring.restore(states, states.state(snapshot), root)
+            return restoring.restore(states, states.state(snapshot), root, only)
 
     def extract(self, snapshot: str, folder: Path, *, original: Path | None = None) -> Report:
         """Put the snapshot into `folder`, which must not exist or be empty; all or nothing.
