@@ -21,6 +21,7 @@ from headway.environment import Environments
 from headway.limits import Limits
 from headway.models.retry import RetryPolicy
 from headway.parts import Parts
+from headway.prices import Price
 from headway.progress import ProgressSettings
 from headway.state import InputState, OutputState, State
 from headway.truncation import Truncation
@@ -51,6 +52,7 @@ class Options(TypedDict, total=False):
     model_args: Mapping[str, Any]
     protocol: Protocol
     limits: Limits | None
+    price: Price | None
     workspace: Path | str | None
     root: Path | None
     workspace_root: Path | str | None

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from headway.limits import Limits
 from headway.models.retry import RetryPolicy
+from headway.prices import Price
 from headway.progress import ProgressSettings
 from headway.truncation import Truncation, TruncationLimits
 from headway_tools.errors import HeadwayError
@@ -71,6 +72,8 @@ class Settings:
     model_args: dict[str, Any] = field(default_factory=dict)
     protocol: Protocol = "auto"
     limits: Limits = Limits()
+    price: Price | None = None
+    """Of models that the built-in prices do not know, or (0, 0) for free ones."""
     workspace: Path | None = None
     root: Path | None = None
     """The real folder, where it differs from `workspace` (a copy, a branch)."""

@@ -1,8 +1,19 @@
 """The one object that bounds a run, its presets, and what is left of it."""
 
-from typing import Final
+from typing import Final, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from headway.prices import cost_of
+from headway_tools.errors import HeadwayError
+
+Depth = Literal["simple", "ordinary", "hard"]
+
+DEPTHS: Final[dict[Depth, int]] = {"simple": 2, "ordinary": 3, "hard": 5}
+"""Tool calls that a request of this depth may take; more of them are a task for several runs."""
+
+CALL_TOKENS: Final = (3_000, 300)
+"""Input and output tokens of an average model call of such a request."""
 
 
 class Limits(BaseModel):
@@ -21,6 +32,35 @@ class Limits(BaseModel):
     model_timeout: float = Field(default=300, gt=0, description="seconds for one model call")
     tool_timeout: float = Field(default=120, gt=0, description="seconds for one tool call")
 
+    @classmethod
+    def for_depth(
+        cls, depth: Depth, *, cost_ceiling: float | None = None, model: str | None = None
+    ) -> "Limits":
+        """The bounds of a request of this depth: its tool calls, a reply for each and one for the
+        answer, time and tokens in proportion, and `cost_ceiling` in US dollars.
+
+        Raises:
+            HeadwayError: it is deeper than hard, or the calls would cost more than the ceiling at
+                the price of `model` (`provider:name`; without a known price nothing is foretold):
+                split the task.
+        """
+        if depth not in get_args(Depth):
+            raise HeadwayError(
+                f"no limits for depth {depth!r}: choose {', '.join(DEPTHS)}; what is more than "
+                "hard: split the task"
+            )
+        tools = DEPTHS[depth]
+        calls = tools + 1
+        if cost_ceiling is not None:
+            _refuse_dear(depth, calls, cost_ceiling, model)
+        return cls(
+            model_calls=calls,
+            tool_calls=tools,
+            seconds=60.0 * calls,
+            tokens=10 * calls * sum(CALL_TOKENS),
+            cost=cost_ceiling,
+        )
+
     def capped_by(self, ceiling: "Limits") -> "Limits":
         """Each value at most the ceiling's."""
         mine, top = self.model_dump(), ceiling.model_dump()
@@ -31,6 +71,18 @@ class Limits(BaseModel):
             for name, value in mine.items()
         }
         return Limits(**low)
+
+
+def _refuse_dear(depth: Depth, calls: int, ceiling: float, model: str | None) -> None:
+    if ceiling <= 0:
+        raise HeadwayError("cost_ceiling must be above 0: split the task, or raise the ceiling")
+    each = cost_of(model or "", *CALL_TOKENS)
+    if each is not None and each * calls > ceiling:
+        raise HeadwayError(
+            f"the {calls} model calls of a task of depth {depth!r} cost about "
+            f"${each * calls:.2g} with {model}, more than the ceiling of ${ceiling:.2g}: split "
+            "the task, or raise the ceiling"
+        )
 
 
 WORK: Final = Limits()

@@ -5,29 +5,40 @@ from headway.state import Run
 from headway.status import LimitKind
 
 
-def reached(run: Run, limits: Limits, next_tokens: int) -> LimitKind | None:
-    """The limit that forbids another model call, given an estimate of its tokens."""
+def reached(
+    run: Run, limits: Limits, next_tokens: int, next_cost: float | None = None
+) -> LimitKind | None:
+    """The limit that forbids another model call, given an estimate of its input: tokens, and US
+    dollars where the price is known."""
     if run.get("model_calls", 0) >= limits.model_calls:
         return "model_calls"
     if limits.seconds is not None and run.get("seconds", 0.0) >= limits.seconds:
         return "seconds"
     if limits.tokens is not None and tokens(run) + next_tokens > limits.tokens:
         return "tokens"
-    cost = run.get("cost")
-    if limits.cost is not None and cost is not None and cost >= limits.cost:
-        return "cost"
-    return None
+    return "cost" if _too_dear(run, limits, next_cost) else None
 
 
-def last_call(run: Run, limits: Limits, next_tokens: int) -> LimitKind | None:
+def last_call(
+    run: Run, limits: Limits, next_tokens: int, next_cost: float | None = None
+) -> LimitKind | None:
     """The limit for which the next model call is the kept one, made without tools."""
     if run.get("model_calls", 0) + 1 >= limits.model_calls:
         return "model_calls"
     if limits.tokens is not None and tokens(run) + 2 * next_tokens > limits.tokens:
         return "tokens"
+    if next_cost is not None and _too_dear(run, limits, 2 * next_cost):
+        return "cost"
     if run.get("refused_calls") and limits.tool_calls is not None:
         return "tool_calls"
     return None
+
+
+def _too_dear(run: Run, limits: Limits, next_cost: float | None) -> bool:
+    spent = run.get("cost", 0.0)
+    if limits.cost is None or spent is None:
+        return False
+    return spent >= limits.cost or spent + (next_cost or 0.0) > limits.cost
 
 
 def tokens(run: Run) -> int:
@@ -47,6 +58,11 @@ def seconds_left(run: Run, limits: Limits, most: float) -> float:
     if limits.seconds is None:
         return most
     return max(0.05, min(most, limits.seconds - run.get("seconds", 0.0)))
+
+
+def seconds_in_all(run: Run, limits: Limits) -> float | None:
+    """Seconds that one call may take with all its attempts and waits; None = no limit."""
+    return None if limits.seconds is None else seconds_left(run, limits, limits.seconds)
 
 
 def left(run: Run, limits: Limits) -> str:

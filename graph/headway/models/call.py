@@ -6,10 +6,11 @@ timeout starts anew with each byte, so a slow drip would hold it forever.
 
 import asyncio
 import contextvars
+import math
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, BaseMessage
@@ -22,7 +23,11 @@ from headway.models.retry import RetryPolicy
 from headway_tools.errors import HeadwayError
 
 Notify = Callable[[dict[str, Any]], None]
-"""Gets `{"type": "model_retry", "kind", "message", "status_code", "attempt", "wait"}`."""
+"""Gets `{"type": "model_retry", "kind", "message", "status_code", "attempt", "wait",
+"billed"}` before each wait."""
+
+SHORTEST: Final = 0.05
+"""Seconds that an attempt gets at least."""
 
 Chat = Runnable[LanguageModelInput, AIMessage]
 
@@ -34,6 +39,7 @@ def call_model(
     tools: Sequence[Any] = (),
     tool_choice: str | None = None,
     timeout: float = 300,
+    within: float | None = None,
     retries: RetryPolicy | None = None,
     notify: Notify | None = None,
     config: RunnableConfig | None = None,
@@ -46,6 +52,7 @@ def call_model(
         tools: Tools to offer; none calls the model without tools.
         tool_choice: As in `bind_tools`; None leaves it to the model.
         timeout: Seconds for each attempt in all, slow drips included.
+        within: Seconds for all attempts and waits together; None leaves them to `retries`.
         retries: Waits and number of attempts.
         notify: Told before each wait.
         config: Passed on to the model.
@@ -53,10 +60,11 @@ def call_model(
     Raises:
         ModelFailure: the last attempt's failure, with the number of attempts.
     """
-    chat, tries = _bound(model, tools, tool_choice), _Tries(retries or RetryPolicy(), notify)
+    chat = _bound(model, tools, tool_choice)
+    tries = _Tries(retries or RetryPolicy(), notify, timeout, within)
     while True:
         try:
-            return _in_time(lambda: chat.invoke(list(messages), config), timeout)
+            return _in_time(lambda: chat.invoke(list(messages), config), tries.timeout())
         except (GraphBubbleUp, HeadwayError):
             raise
         except Exception as error:
@@ -70,16 +78,19 @@ async def acall_model(
     tools: Sequence[Any] = (),
     tool_choice: str | None = None,
     timeout: float = 300,  # noqa: ASYNC109 -- the deadline of an attempt, not of this coroutine
+    within: float | None = None,
     retries: RetryPolicy | None = None,
     notify: Notify | None = None,
     config: RunnableConfig | None = None,
 ) -> AIMessage:
     """`call_model` for an event loop, by the same rules; cancelling it closes the connection."""
-    chat, tries = _bound(model, tools, tool_choice), _Tries(retries or RetryPolicy(), notify)
+    chat = _bound(model, tools, tool_choice)
+    tries = _Tries(retries or RetryPolicy(), notify, timeout, within)
     while True:
         try:
-            with use_deadline(timeout):
-                async with asyncio.timeout(timeout):
+            seconds = tries.timeout()
+            with use_deadline(seconds):
+                async with asyncio.timeout(seconds):
                     return await chat.ainvoke(list(messages), config)
         except (GraphBubbleUp, HeadwayError):
             raise
@@ -90,9 +101,19 @@ async def acall_model(
 class _Tries:
     """The attempts of one call so far."""
 
-    def __init__(self, policy: RetryPolicy, notify: Notify | None) -> None:
-        self._policy, self._notify = policy, notify
+    def __init__(
+        self, policy: RetryPolicy, notify: Notify | None, timeout: float, within: float | None
+    ) -> None:
+        self._policy, self._notify, self._timeout = policy, notify, timeout
+        self._end = None if within is None else time.monotonic() + within
         self._count = self._timeouts = 0
+
+    def timeout(self) -> float:
+        """Seconds for the next attempt."""
+        return min(self._timeout, max(SHORTEST, self._left()))
+
+    def _left(self) -> float:
+        return math.inf if self._end is None else self._end - time.monotonic()
 
     def wait_after(self, error: Exception) -> float:
         """Seconds to wait before the next attempt; raises the failure when there is none."""
@@ -100,7 +121,7 @@ class _Tries:
         self._count += 1
         self._timeouts += failure.kind == "timeout"
         wait = self._policy.wait(failure, self._count, self._timeouts)
-        if wait is None:
+        if wait is None or wait >= self._left():
             failure.attempts = self._count
             raise failure from (None if failure is error else error)
         if self._notify:
@@ -112,6 +133,7 @@ class _Tries:
                     "status_code": failure.status_code,
                     "attempt": self._count,
                     "wait": round(wait, 3),
+                    "billed": failure.billed,
                 }
             )
         return wait

@@ -43,6 +43,8 @@ class ModelFailure(Exception):
     status_code: int | None = None
     retry_after: float | None = None
     """Seconds that the server asked to wait."""
+    billed: bool = False
+    """The reply had begun, or may have: a provider charges for it, though it never arrived."""
 
     def __str__(self) -> str:
         status = f" (HTTP {self.status_code})" if self.status_code else ""
@@ -112,6 +114,15 @@ def classify(error: BaseException) -> ModelFailure:
         retryable=kind in RETRYABLE and known,
         status_code=status,
         retry_after=_retry_after(error, text) if kind in ("rate_limited", "server") else None,
+        billed=kind == "timeout" or (kind == "connection" and not _unreached(error)),
+    )
+
+
+def _unreached(error: BaseException) -> bool:
+    """Whether no answer had begun."""
+    names = {cls.__name__ for cls in type(error).__mro__}
+    return bool(names & {"APIConnectionError", "ConnectError"}) or isinstance(
+        error, ConnectionRefusedError
     )
 
 

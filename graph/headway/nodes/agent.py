@@ -6,7 +6,8 @@ The one node whose content changes when a deterministic policy is swapped for a 
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from langchain_core.language_models import BaseChatModel
@@ -15,14 +16,15 @@ from langgraph.runtime import Runtime
 
 from headway.approvals import must_ask
 from headway.context import Context, effective_ask
-from headway.costs import add_reply
+from headway.costs import add_attempts, add_reply
 from headway.limits import Limits
 from headway.models import ModelFailure, acall_model, call_model
 from headway.notes import meta
 from headway.parts import Parts, Update
+from headway.prices import cost_of, unknown
 from headway.reply import settle
 from headway.request import Request, build
-from headway.spending import reached, seconds_left
+from headway.spending import reached, seconds_in_all
 from headway.state import MIN_REMAINING, Run, State, Stop
 from headway.window import estimate_tokens
 
@@ -44,17 +46,32 @@ class Plan:
     started: float
     notify: Callable[[dict[str, Any]], None]
     shrunk: bool = False
+    lost: list[bool] = field(default_factory=list)
+    """One entry for each attempt that brought no reply: whether it may be on the bill."""
 
     @property
     def run(self) -> Run:
-        return self.state.get("hw_run", {})
+        """The counters so far, with what attempts without a reply have cost."""
+        return add_attempts(
+            self.state.get("hw_run", {}),
+            sum(self.lost),
+            model=self.model_name,
+            tokens=self.request.tokens,
+            price=self.parts.settings.price,
+        )
+
+    def tell(self, event: dict[str, Any]) -> None:
+        """Count a failed attempt and show it."""
+        self.lost.append(event["billed"])
+        self.notify(event)
 
     def arguments(self) -> dict[str, Any]:
         return {
             "tools": self.request.tools,
-            "timeout": seconds_left(self.run, self.limits, self.limits.model_timeout),
+            "timeout": self.limits.model_timeout,
+            "within": seconds_in_all(self.run, self.limits),
             "retries": self.parts.settings.retries,
-            "notify": self.notify,
+            "notify": self.tell,
         }
 
 
@@ -91,7 +108,8 @@ def prepare(state: State, runtime: Runtime[Context], parts: Parts) -> Plan | Upd
     model, name = parts.chat(context)
     request = build(state, parts=parts, context=context, model=model)
     run = state.get("hw_run", {})
-    limit = run.get("closing") or reached(run, limits, request.tokens)
+    cost = cost_of(name, request.tokens, 0, price=parts.settings.price)
+    limit = run.get("closing") or reached(run, limits, request.tokens, cost)
     if limit:
         return _stop(run, Stop(status="limit", limit=limit))
     return Plan(
@@ -112,6 +130,7 @@ def failed(plan: Plan, failure: ModelFailure) -> Plan | Update:
         text = f"{plan.model_name} takes no tools ({failure.message}): text protocol from now on"
         plan.notify({"type": "note", "about": "protocol", "text": text})
         return replace(plan, model=plan.parts.chat(plan.context)[0])
+    plan.lost.append(failure.billed)
     run: Run = {**plan.run, "seconds": _seconds(plan)}
     limit = plan.limits.seconds
     if failure.kind == "timeout" and limit is not None and run["seconds"] >= limit:
@@ -121,27 +140,23 @@ def failed(plan: Plan, failure: ModelFailure) -> Plan | Update:
         "message": failure.message,
         "status_code": failure.status_code,
         "attempts": failure.attempts,
+        "retry_after": failure.retry_after,
     }
     return _stop(run, Stop(status="model_error", evidence=evidence))
 
 
 def received(plan: Plan, reply: AIMessage) -> Update:
     """The update for a reply: settled, counted, and with the calls that a person must decide."""
-    known = {
-        call["id"]
-        for message in plan.state.get("messages", [])
-        if isinstance(message, AIMessage)
-        for call in message.tool_calls
-        if call["id"]
-    }
+    known = plan.request.prefix
     tools = {tool.name: tool for tool in plan.parts.tools}
-    message = _alone(settle(reply, tools=tools, known_ids=known), plan.parts)
+    message = _alone(settle(reply, tools=tools, known_ids=known.call_ids), plan.parts)
     message = message.model_copy(
-        update={"name": message.name or plan.parts.name, "id": _new_id(message, plan.state)}
+        update={"name": message.name or plan.parts.name, "id": _new_id(message, known.message_ids)}
     )
     estimate = (plan.request.tokens, estimate_tokens([message], 1.0))
     notes = meta(message)
-    run = add_reply(plan.run, message, model=plan.model_name, estimate=estimate)
+    price = plan.parts.settings.price
+    run = add_reply(_warned(plan), message, model=plan.model_name, estimate=estimate, price=price)
     run |= {
         "seconds": _seconds(plan),
         "closing": plan.request.closing,
@@ -164,6 +179,18 @@ def received(plan: Plan, reply: AIMessage) -> Update:
     }
 
 
+def _warned(plan: Plan) -> Run:
+    """The counters, with the warning that a limit of cost cannot hold, said once."""
+    run, name = plan.run, plan.model_name
+    if plan.limits.cost is None or cost_of(name, 1, 1, price=plan.parts.settings.price) is not None:
+        return run
+    text, known = unknown(name), run.get("warnings", [])
+    if text in known:
+        return run
+    plan.notify({"type": "note", "about": "cost", "text": text})
+    return {**run, "warnings": [*known, text]}
+
+
 def _asks(plan: Plan, message: AIMessage) -> list[str]:
     settings = plan.parts.settings
     bad = meta(message).get("call_errors", {})
@@ -182,10 +209,10 @@ def _asks(plan: Plan, message: AIMessage) -> list[str]:
     ]
 
 
-def _new_id(message: AIMessage, state: State) -> str:
+def _new_id(message: AIMessage, known: AbstractSet[str]) -> str:
     """The reply's id, or a new one where the model used it before (models that play a list of
     messages do): the reducer would put the reply in the place of the earlier one."""
-    if message.id and all(message.id != known.id for known in state.get("messages", [])):
+    if message.id and message.id not in known:
         return message.id
     return str(uuid.uuid4())
 
