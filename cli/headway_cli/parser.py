@@ -127,7 +127,7 @@ def _fork(parser: argparse.ArgumentParser) -> None:
         "--set",
         action="append",
         metavar="WHAT=TEXT",
-        help="task=…, result[:CALL]=…, message:ID=…: change the history there; repeatable",
+        help="task=…, result[:CALL]=…, message:ID=…, model=…, limit:NAME=…; repeatable",
     )
     parser.add_argument("--run", action="store_true", help="go on with the branch at once")
     _add_model(parser)
@@ -142,7 +142,7 @@ def _diff(parser: argparse.ArgumentParser) -> None:
 
 
 def _restore(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("step", metavar="THREAD@STEP", help="whose files to put back")
+    parser.add_argument("step", metavar="THREAD@STEP", help="to go back to")
     _add_restoring(parser)
 
 
@@ -154,7 +154,12 @@ def _undo(parser: argparse.ArgumentParser) -> None:
 def _replay(parser: argparse.ArgumentParser) -> None:
     _add_thread(parser)
     parser.add_argument("--check", action="store_true", help="exit 1 where it diverged")
-    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+    parser.add_argument(
+        "--live", action="store_true", help="with real model and tools, on a branch of its own"
+    )
+    _add_model(parser)
+    _add_limits(parser)
+    _add_output(parser)
 
 
 def _rm(parser: argparse.ArgumentParser) -> None:

@@ -55,10 +55,13 @@ def allowed_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 class Masker:
-    """Replaces secret values, and their usual encodings, in any text in one pass."""
+    """Replaces secret values, and their usual encodings, in any text in one pass.
+
+    Values that are ordinary words are left alone: the key `x` of a local server is no secret.
+    """
 
     def __init__(self, values: Iterable[str]) -> None:
-        forms = {form for value in values for form in _forms(value)}
+        forms = {form for value in values if _is_secret(value) for form in _forms(value)}
         longest_first = sorted(forms, key=lambda form: (-len(form), form))
         pattern = "|".join(re.escape(form) for form in longest_first)
         self._pattern = re.compile(pattern) if forms else None

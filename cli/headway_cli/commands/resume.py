@@ -4,17 +4,17 @@ import argparse
 from typing import Any
 
 from headway.testing import PolicyModel
-from headway.threads import ThreadRecord
+from headway.threads import ThreadRecord, stored_options
 from headway_cli.ask import Decision, somebody_answers
 from headway_cli.commands.demo import demo_model, started_here
 from headway_cli.conduct import conduct, output_for
 from headway_cli.options import NO_MODEL, configure, with_limits
 from headway_cli.settings import parse_pairs
 from headway_cli.threads import (
-    go_to,
+    current_branch,
+    named_branch,
     pending_actions,
     split_step,
-    stored_options,
     the_thread,
 )
 from headway_tools.errors import HeadwayError
@@ -23,25 +23,25 @@ from headway_tools.errors import HeadwayError
 def run(args: argparse.Namespace) -> int:
     """Go on; the exit code of the new status."""
     configure(args)
-    name, branch = split_step(args.thread)
+    name, wanted = split_step(args.thread)
     record = the_thread(name)
-    if branch:
-        go_to(record.thread, branch)
+    branch = named_branch(record.thread, wanted) if wanted else current_branch(record)
     return conduct(
         args.message,
         output_for(args),
         thread_id=record.thread,
-        decisions=decisions_of(args, record.thread),
-        **options_of(args, record),
+        branch=branch,
+        decisions=decisions_of(args, record.thread, branch),
+        **options_of(args, record, branch),
     )
 
 
-def options_of(args: argparse.Namespace, record: ThreadRecord) -> dict[str, Any]:
-    """The thread's own options, with what the command line changes."""
-    kept = stored_options(record)
+def options_of(args: argparse.Namespace, record: ThreadRecord, branch: str) -> dict[str, Any]:
+    """The branch's own options, with what the command line changes."""
+    kept = stored_options(record, branch)
     changed = parse_pairs(args.model_arg or [], option="--model-arg")
     return kept | {
-        "model": args.model or record.model or _policy(record),
+        "model": args.model or record.kept(branch).model or _policy(record),
         "model_args": {**kept.get("model_args", {}), **changed},
         "protocol": args.protocol or kept.get("protocol", "auto"),
         "limits": with_limits(kept["limits"], parse_pairs(args.limit or [], option="--limit")),
@@ -55,14 +55,14 @@ def _policy(record: ThreadRecord) -> PolicyModel:
     return demo_model()
 
 
-def decisions_of(args: argparse.Namespace, thread: str) -> list[Decision] | None:
+def decisions_of(args: argparse.Namespace, thread: str, branch: str) -> list[Decision] | None:
     """One decision for each action that waits, from the flags; None without a flag."""
     decision = _decision(args)
     if decision is None:
         return None
     if args.message:
         raise HeadwayError("give a message or a decision: a message drops what waits")
-    waiting = pending_actions(thread)
+    waiting = pending_actions(thread, branch)
     if not waiting:
         raise HeadwayError(f"nothing waits in thread {thread}")
     return [dict(decision) for _ in waiting]

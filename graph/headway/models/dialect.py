@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from headway.models.failure import CONTEXT_WORDS
 
-_OPTIONAL = ("stream_options", "parallel_tool_calls", "tool_choice")
+_OPTIONAL = ("stream_options", "parallel_tool_calls", "tool_choice", "stop")
 _TOOL_TROUBLE = re.compile(
     r"expected peg|does not match the expected|failed to parse tool|no such (?:tool|function)|"
     r"unknown (?:tool|function)|undefined (?:tool|function)|"

@@ -18,7 +18,7 @@ You have tools, but no way to call them except by text. Write every reply in one
 
 To use a tool, exactly these four lines, then stop and wait:
 Thought: what you know and what is still missing
-Action: the name of one tool
+Action: one of {names}
 Action Input: its arguments as one JSON object, with double quotes
 PAUSE
 
@@ -29,20 +29,15 @@ Thought: why they are enough
 Final Answer: the complete answer"""
 
 _EXAMPLE: Final = """\
-An example of a whole conversation, with a tool that you do not have:
-Question: How much higher is Fuji than Etna?
-Thought: I need both heights, Fuji first.
-Action: height_of
-Action Input: {"mountain": "Fuji"}
+The shape of a conversation:
+Question: (what the user wants)
+Thought: I need (a fact); (a tool) can tell.
+Action: (that tool)
+Action Input: (its arguments)
 PAUSE
-Observation: 3776 m
-Thought: Fuji is 3776 m. Etna is missing.
-Action: height_of
-Action Input: {"mountain": "Etna"}
-PAUSE
-Observation: 3403 m
-Thought: 3776 - 3403 = 373. Nothing is missing.
-Final Answer: Fuji is 373 m higher than Etna."""
+Observation: (the result, sent to you)
+Thought: I have (that fact); nothing is missing.
+Final Answer: (the answer)"""
 
 WITHOUT_TOOLS: Final = """\
 No tool is available for this reply. Write only:
@@ -63,8 +58,20 @@ def contract(tools: Sequence[Mapping[str, Any]]) -> str:
     """The system text for `tools` (OpenAI form); for none, that only an answer is left."""
     if not tools:
         return WITHOUT_TOOLS
+    names = ", ".join(tool["function"]["name"] for tool in tools)
     listed = "\n".join(_tool(tool) for tool in tools)
-    return f"{_FORMS}\n\nTools:\n{listed}\n\n{_EXAMPLE}"
+    return f"{_FORMS.format(names=names)}\n\nTools:\n{listed}\n\n{_EXAMPLE}"
+
+
+_SAMPLES: Final = {"integer": 1, "number": 1, "boolean": True, "array": [], "object": {}}
+
+
+def _sample(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments of the right form; their values say nothing. Of a tool that exists: small models
+    call the tool of an example, or one named like it (seen with Qwen2.5-Coder 0.5B)."""
+    properties = schema.get("properties") or {}
+    wanted = schema.get("required") or list(properties)[:1]
+    return {name: _SAMPLES.get(properties[name].get("type", ""), "...") for name in wanted}
 
 
 def _tool(tool: Mapping[str, Any]) -> str:
@@ -73,6 +80,8 @@ def _tool(tool: Mapping[str, Any]) -> str:
     lines = [f"- {function['name']}: {text}".rstrip(": ")]
     for name, part in (schema.get("properties") or {}).items():
         lines.append(f"    {_parameter(name, part, schema)}")
+    lines.append(f"    Action: {function['name']}")
+    lines.append(f"    Action Input: {json.dumps(_sample(schema))}")
     if "$defs" in schema:
         lines.append(f"    definitions: {json.dumps(schema['$defs'], ensure_ascii=False)}")
     return "\n".join(lines)
