@@ -41,7 +41,8 @@ class OpenCalls(NamedTuple):
 
 def open_calls(messages: Sequence[BaseMessage]) -> OpenCalls:
     """Find the last AIMessage with calls, its unanswered calls and the non-answers behind it."""
-    for place_, message in reversed(list(enumerate(messages))):
+    for place_ in range(len(messages) - 1, -1, -1):
+        message = messages[place_]
         if isinstance(message, AIMessage) and message.tool_calls:
             behind = messages[place_ + 1 :]
             ids = {call["id"] for call in message.tool_calls}

@@ -1,6 +1,7 @@
 """The reducer of the messages channel: append, replace by id, remove by RemoveMessage."""
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any
 
 from langchain_core.messages import AnyMessage, BaseMessage, RemoveMessage, convert_to_messages
@@ -17,22 +18,28 @@ def merge(state: list[AnyMessage] | None, writes: Sequence[Any]) -> list[AnyMess
     new = _messages(
         [m for write in writes for m in (write if isinstance(write, list) else [write])]
     )
+    if not new:
+        return base
     return _append(base, new) or _replace(base, new)
 
 
+_ID = attrgetter("id")
+
+
 def _messages(values: Sequence[Any]) -> list[Any]:
-    if all(isinstance(value, BaseMessage) for value in values):
+    if all(issubclass(kind, BaseMessage) for kind in set(map(type, values))):
         return list(values)
     return list(convert_to_messages(values))
 
 
 def _append(base: list[Any], new: list[Any]) -> list[Any] | None:
-    """The steady state, with one set and one append in C; None where ids have to be looked up."""
-    ids = [m.id for m in new if m.id is not None]
+    """The steady state, its one pass over the history in C; None where ids have to be looked up."""
+    given = [m.id for m in new if m.id is not None]
+    ids = set(given)
     if (
-        len(set(ids)) != len(ids)
+        len(ids) != len(given)
         or any(isinstance(m, RemoveMessage) for m in new)
-        or not {m.id for m in base}.isdisjoint(ids)
+        or not ids.isdisjoint(map(_ID, base))
     ):
         return None
     return [*base, *new]

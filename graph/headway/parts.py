@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
@@ -13,8 +14,10 @@ from headway.context import Context, Settings, coerce_context, effective_limits,
 from headway.environment import Environments
 from headway.limits import Limits
 from headway.models import open_model
+from headway.prefix import Prefixes
 from headway.protocol import TextProtocol
 from headway.state import State
+from headway.window import tool_weight
 from headway_tools.env import ToolEnv
 from headway_tools.errors import HeadwayError
 from headway_tools.kinds import Declaration, declaration_of
@@ -33,6 +36,7 @@ class Parts:
     """A model object given by the builder; else the name in context or settings is opened."""
     environments: Environments
     name: str = "headway"
+    prefixes: Prefixes = field(default_factory=Prefixes)
     _opened: dict[str, BaseChatModel] = field(default_factory=dict)
     _without_tools: set[str] = field(default_factory=set)
     """Names of models whose server refused tools."""
@@ -42,6 +46,11 @@ class Parts:
 
     def limits(self, runtime: Runtime[Context]) -> Limits:
         return effective_limits(self.settings, self.context(runtime))
+
+    @cached_property
+    def tool_weight(self) -> float:
+        """Tokens of the declared tools, before calibration."""
+        return tool_weight(self.tools)
 
     def tool(self, name: str) -> BaseTool | None:
         return next((tool for tool in self.tools if tool.name == name), None)

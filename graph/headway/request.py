@@ -10,11 +10,14 @@ from langchain_core.tools import BaseTool
 from headway.context import Context, effective_limits
 from headway.history import mend
 from headway.parts import Parts
+from headway.prefix import Prefix
+from headway.prices import cost_of
 from headway.prompt import system_prompt
 from headway.spending import last_call
 from headway.state import State
 from headway.status import LimitKind
-from headway.window import estimate_tokens, factor_from, fit
+from headway.window import factor_from, fit, overhead_from, weight
+from headway_tools.values import clean_text
 
 DEFAULT_WINDOW: Final = 128_000
 """Tokens assumed where neither setting nor model data say otherwise."""
@@ -30,11 +33,13 @@ class Request:
     messages: list[BaseMessage]
     tools: list[BaseTool]
     tokens: int
-    """Estimated input tokens."""
+    """Estimated input tokens, those of the tools included."""
     window: dict[str, Any]
     """What is shortened in it; goes back into state so that the prefix stays the same."""
     closing: LimitKind | None
     """The limit that makes this the kept last call, without tools."""
+    prefix: Prefix
+    """What is known of the history that it was made from."""
 
 
 def build(
@@ -49,21 +54,34 @@ def build(
     the context is too long."""
     limits = effective_limits(parts.settings, context)
     window = window_tokens(parts, model)
-    history = state.get("messages", [])
+    history, run = state.get("messages", []), state.get("hw_run", {})
+    prefix = parts.prefixes.of(run.get("id", ""), history)
+    system = SystemMessage(clean_text(_system(parts, context, state)))
+    messages = [system, *history] if prefix.valid else mend([system, *history])
     factor = factor_from(history)
-    fitted, memory = fit(
-        mend([SystemMessage(_system(parts, context, state)), *history]),
+    overhead = overhead_from(messages, factor) or int(parts.tool_weight * factor)
+    fitted = fit(
+        messages,
         window=window,
         reserve=min(DEFAULT_RESERVE, window // 4),
+        overhead=overhead,
         factor=factor,
         shortened_before=state.get("hw_window", {}),
+        known_weight=prefix.weight + weight([system]) if prefix.valid else None,
         shrink=shrink,
-        changed=state.get("hw_run", {}).get("changed", []),
+        changed=run.get("changed", []),
     )
-    tokens = estimate_tokens(fitted, factor)
-    closing = last_call(state.get("hw_run", {}), limits, tokens)
-    tools = [] if closing else list(parts.tools)
-    return Request(fitted, tools, tokens, memory, closing)
+    tokens = fitted.tokens + overhead
+    cost = cost_of(run.get("model", ""), tokens, 0, price=parts.settings.price)
+    closing = last_call(run, limits, tokens, cost)
+    return Request(
+        messages=fitted.messages,
+        tools=[] if closing else list(parts.tools),
+        tokens=fitted.tokens if closing else tokens,
+        window=fitted.shortened,
+        closing=closing,
+        prefix=prefix,
+    )
 
 
 def window_tokens(parts: Parts, model: BaseChatModel | None) -> int:

@@ -1,6 +1,7 @@
 """What the strictest server would refuse about a conversation."""
 
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import pairwise
 from typing import Any, Final
 
@@ -16,10 +17,19 @@ _CALL_BLOCKS = frozenset(
 )
 
 
-def problems(messages: Sequence[BaseMessage]) -> list[str]:
-    """What the strictest server would refuse about these messages, one line each."""
+def problems(
+    messages: Sequence[BaseMessage],
+    *,
+    behind: BaseMessage | None = None,
+    ids: AbstractSet[str | None] = frozenset(),
+) -> list[str]:
+    """What the strictest server would refuse about these messages, one line each.
+
+    They may follow a conversation without problems that ends with `behind` and has the call `ids`.
+    """
     found = [f"message {at}: {what}" for at, m in enumerate(messages) for what in _faults(m)]
-    return [*found, *_order_faults(messages), *_pairing_faults(messages)]
+    whole = [behind, *messages] if behind is not None else messages
+    return [*found, *_order_faults(whole), *_pairing_faults(messages, set(ids))]
 
 
 def _faults(message: BaseMessage) -> Iterator[str]:
@@ -59,9 +69,8 @@ def _order_faults(messages: Sequence[BaseMessage]) -> Iterator[str]:
         yield f"a message of type {kind}"
 
 
-def _pairing_faults(messages: Sequence[BaseMessage]) -> Iterator[str]:
+def _pairing_faults(messages: Sequence[BaseMessage], seen: set[str | None]) -> Iterator[str]:
     waiting: list[str | None] = []
-    seen: set[str | None] = set()
     for at, message in enumerate(messages):
         if isinstance(message, ToolMessage):
             if not waiting or message.tool_call_id != waiting.pop(0):

@@ -15,7 +15,7 @@ from langchain_core.messages import (
 
 from headway.notes import from_headway
 from headway.truncation import TruncationLimits, shorten
-from headway.window import estimate_tokens, factor_from, fit
+from headway.window import estimate_tokens, factor_from, fit, overhead_from
 from headway.window.fit import applied
 
 TASK = "Make the tests of ./shop pass. Do not touch data/."
@@ -70,14 +70,17 @@ def sent(messages: Sequence[BaseMessage]) -> list[str]:
 def fitted(
     messages: list[BaseMessage], window: int, before: dict[str, Any] | None = None, **more: Any
 ) -> tuple[list[BaseMessage], dict[str, Any]]:
-    return fit(
+    fitted = fit(
         messages,
         window=window,
         reserve=window // 8,
+        overhead=overhead_from(messages, 1.0),
         factor=1.0,
         shortened_before=before or {},
         **more,
     )
+    assert fitted.tokens == estimate_tokens(fitted.messages)
+    return fitted.messages, fitted.shortened
 
 
 def test_a_conversation_within_the_window_is_sent_as_it_is() -> None:

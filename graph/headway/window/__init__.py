@@ -6,6 +6,12 @@ the one before.
 """
 
 from headway.window.fit import fit
-from headway.window.tokens import estimate_tokens, factor_from
+from headway.window.tokens import (
+    estimate_tokens,
+    factor_from,
+    overhead_from,
+    tool_weight,
+    weight,
+)
 
-__all__ = ["estimate_tokens", "factor_from", "fit"]
+__all__ = ["estimate_tokens", "factor_from", "fit", "overhead_from", "tool_weight", "weight"]

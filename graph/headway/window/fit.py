@@ -1,7 +1,7 @@
 """Deciding what to shorten, and applying it: both pure, so any process rebuilds the request."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from langchain_core.messages import AIMessage, BaseMessage, SystemMessage, ToolMessage
 from typing_extensions import TypedDict
@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 from headway.notes import is_human
 from headway.window.brief import FAILURE_CHARACTERS, brief_message
 from headway.window.digest import digest, edited_files, last_failure
-from headway.window.tokens import estimate_tokens, overhead_from
+from headway.window.tokens import estimate_tokens, weight
 
 TRIGGER: Final = 0.85
 """Share of the room at which the request is shortened; estimates are not exact."""
@@ -56,6 +56,15 @@ class Shortened(TypedDict, total=False):
     """The window for which that holds."""
 
 
+class Fitted(NamedTuple):
+    """A request and what it shortens, plain data for the next call."""
+
+    messages: list[BaseMessage]
+    shortened: dict[str, Any]
+    tokens: int
+    """Estimated, of the messages alone."""
+
+
 def fit(
     messages: Sequence[BaseMessage],
     *,
@@ -63,23 +72,28 @@ def fit(
     reserve: int,
     factor: float,
     shortened_before: Mapping[str, Any],
+    overhead: int = 0,
+    known_weight: float | None = None,
     shrink: bool = False,
     changed: Sequence[str] = (),
-) -> tuple[list[BaseMessage], dict[str, Any]]:
-    """The request for `messages` (a valid conversation) and what it shortens, for the next call.
+) -> Fitted:
+    """The request for `messages` (a valid conversation) within the window.
 
-    `window` and `reserve` are tokens. Human and system messages stay verbatim; calls keep their
-    answers. `shrink` shortens anew and further, after a server refused the request as too long.
-    `changed` are files known to have changed; the rest is read from the calls. If nothing more
-    can be shortened, the request may still be too long.
+    `window`, `reserve` and `overhead` (of the tools) are tokens; `known_weight` is that of
+    `messages` (`headway.window.weight`), where the caller has it. Human and system messages stay
+    verbatim; calls keep their answers. `shrink` shortens anew and further, after a server refused
+    the request as too long. `changed` are files known to have changed; the rest is read from the
+    calls. If nothing more can be shortened, the request may still be too long.
     """
     before: Shortened = {**shortened_before}  # type: ignore[typeddict-item]
-    room = max(window - reserve - min(overhead_from(messages, factor), window // 2), 1)
+    room = max(window - reserve - min(overhead, window // 2), 1)
     request = applied(messages, before)
-    tokens = estimate_tokens(request, factor)
+    if known_weight is None or before.get("caps"):
+        known_weight = weight(request)
+    tokens = int(known_weight * factor)
     ceiling = before.get("ceiling", room) if before.get("window") == window else room
     if tokens <= min(TRIGGER * room, ceiling) and not shrink:
-        return request, dict(before)
+        return Fitted(request, dict(before), tokens)
     target = TARGET * min(room, ceiling)
     if shrink:
         ceiling = min(ceiling, int(tokens * TRIGGER))
@@ -91,26 +105,24 @@ def fit(
     }
     if ceiling < room:
         base |= {"ceiling": ceiling, "window": window}
-    best, after = _first_fitting(messages, base, factor, target, TRIGGER * min(room, ceiling))
-    if best == request and not shrink:
-        return request, dict(before)
-    return best, dict(after)
+    best = _first_fitting(messages, base, factor, target, TRIGGER * min(room, ceiling))
+    if best.messages == request and not shrink:
+        return Fitted(request, dict(before), tokens)
+    return best
 
 
 def _first_fitting(
     messages: Sequence[BaseMessage], base: Shortened, factor: float, target: float, most: float
-) -> tuple[list[BaseMessage], Shortened]:
+) -> Fitted:
     """The mildest way that reaches `target`, else the mildest within `most`, else the shortest."""
-    tried: list[tuple[int, list[BaseMessage], Shortened]] = []
+    tried: list[Fitted] = []
     for way in _ways(messages, base):
         request = applied(messages, way)
-        tried.append((estimate_tokens(request, factor), request, way))
-        if tried[-1][0] <= target:
-            break
-    else:
-        within = [one for one in tried if one[0] <= most]
-        tried = within[:1] or [min(tried, key=lambda one: one[0])]
-    return tried[-1][1], tried[-1][2]
+        tried.append(Fitted(request, dict(way), estimate_tokens(request, factor)))
+        if tried[-1].tokens <= target:
+            return tried[-1]
+    within = [one for one in tried if one.tokens <= most]
+    return within[0] if within else min(tried, key=lambda one: one.tokens)
 
 
 def _ways(messages: Sequence[BaseMessage], base: Shortened) -> Iterator[Shortened]:

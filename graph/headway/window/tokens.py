@@ -1,11 +1,13 @@
 """Token estimates without a tokenizer, which would have to be downloaded."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
 from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.tools import BaseTool
+from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from headway_tools.read_output import is_media
 
@@ -24,13 +26,26 @@ LEAST_FACTOR: Final = 0.6
 MOST_FACTOR: Final = 3.0
 
 _PAIRS: Final = 6
+_LOOKED_AT: Final = 64
+"""The newest messages, among which replies that report usage are looked for."""
+
 _ENOUGH: Final = 300
 """Estimated tokens between replies from which the factor is learnt."""
 
 
 def estimate_tokens(messages: Sequence[BaseMessage], factor: float = 1.0) -> int:
     """Tokens of `messages`, without system text and tools that a server adds."""
-    return int(sum(map(_message, messages)) * factor)
+    return int(weight(messages) * factor)
+
+
+def weight(messages: Iterable[BaseMessage]) -> float:
+    """`estimate_tokens` before the factor; exact, so the sum of parts is that of the whole."""
+    return sum(map(_message, messages))
+
+
+def tool_weight(tools: Iterable[BaseTool]) -> float:
+    """Tokens of the tools as they are declared to a server, before the factor."""
+    return sum(_value(convert_to_openai_tool(tool)) for tool in tools)
 
 
 def factor_from(history: Sequence[BaseMessage]) -> float:
@@ -40,7 +55,7 @@ def factor_from(history: Sequence[BaseMessage]) -> float:
     replies = _reporting(history, _PAIRS + 1)
     for earlier, later in pairwise(replies):
         more = _input_tokens(history[later]) - _input_tokens(history[earlier])
-        between = sum(map(_message, history[earlier:later]))
+        between = weight(history[earlier:later])
         if more > LEAST_FACTOR / 2 * between:  # less: the later request was shortened
             reported, estimated = reported + more, estimated + between
     if estimated < _ENOUGH:
@@ -60,7 +75,7 @@ def overhead_from(messages: Sequence[BaseMessage], factor: float) -> int:
 def _reporting(history: Sequence[BaseMessage], most: int) -> list[int]:
     """Places of the newest replies that carry usage, oldest first."""
     found: list[int] = []
-    for place in range(len(history) - 1, -1, -1):
+    for place in range(len(history) - 1, max(len(history) - _LOOKED_AT, 0) - 1, -1):
         if _input_tokens(history[place]):
             found.append(place)
         if len(found) == most:

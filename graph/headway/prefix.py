@@ -1,0 +1,67 @@
+"""What is known of a conversation, so that the next turn looks only at what is new in it.
+
+Histories grow at their end; a turn that walks the whole would make a run of n rounds cost n².
+"""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Final
+
+from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
+
+from headway.validity import problems
+from headway.window import weight
+
+MOST_KEPT: Final = 64
+"""Runs whose newest conversation is remembered."""
+
+
+@dataclass(frozen=True)
+class Prefix:
+    """A conversation without its system message, and what was found in it."""
+
+    messages: list[BaseMessage] = field(default_factory=list)
+    valid: bool = True
+    """It can be sent as it is, behind a system message."""
+    call_ids: frozenset[str] = frozenset()
+    message_ids: frozenset[str] = frozenset()
+    weight: float = 0.0
+    """Estimated tokens before calibration."""
+
+
+def extended(before: Prefix, history: Sequence[BaseMessage]) -> Prefix:
+    """What is known of `history`, which may begin with `before`."""
+    count = len(before.messages)
+    if before.messages != history[:count]:  # by identity, then by value
+        before, count = Prefix(), 0
+    new = list(history[count:])
+    calls = [c["id"] or "" for m in new if isinstance(m, AIMessage) for c in m.tool_calls]
+    last = before.messages[-1] if count else SystemMessage("system")
+    return Prefix(
+        messages=list(history),
+        valid=before.valid and not problems(new, behind=last, ids=before.call_ids),
+        call_ids=before.call_ids.union(calls),
+        message_ids=before.message_ids.union(m.id for m in new if m.id),
+        weight=before.weight + weight(new),
+    )
+
+
+class Prefixes:
+    """The newest prefix of each of the last runs."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, Prefix] = OrderedDict()
+        self._lock = Lock()
+
+    def of(self, run: str, history: Sequence[BaseMessage]) -> Prefix:
+        """What is known of `history`, the conversation of `run`."""
+        with self._lock:
+            before = self._known.pop(run, Prefix())
+        found = extended(before, history)
+        with self._lock:
+            self._known[run] = found
+            while len(self._known) > MOST_KEPT:
+                self._known.popitem(last=False)
+        return found
