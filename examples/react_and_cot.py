@@ -35,7 +35,7 @@ def acting(request: str, past: int) -> str | AIMessage:
 
 def thoughts(question: str) -> tuple[str, int]:
     """The most frequent of several sampled answers, and how often it came."""
-    sampled = ["Canberra", "Sydney"] if "Australia" in question else ["7", "7", "7"]
+    sampled = ["Canberra", "Sydney", "Perth"] if "Australia" in question else ["7", "7", "7"]
     models = [says(sampled[i % len(sampled)]) for i in range(SAMPLES)]
     answers = [run_agent(question, model=model, tools=[]).answer for model in models]
     return Counter(answers).most_common(1)[0]
@@ -47,7 +47,7 @@ def react_then_thoughts(question: str) -> str:
 
 def thoughts_then_react(question: str) -> str:
     answer, votes = thoughts(question)
-    return answer if votes > SAMPLES / 2 + 1 else f"{react(question)} (looked up)"
+    return answer if votes >= SAMPLES / 2 else f"{react(question)} (looked up)"
 
 
 def main() -> None:
