@@ -11,6 +11,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from headway.context import Context
+from headway.fence import afenced, fenced
 from headway.history import open_calls
 from headway.nodes.agent import aagent, agent
 from headway.nodes.approve import approve
@@ -29,14 +30,14 @@ def assemble(parts: Parts) -> StateGraph[State, Context, InputState, OutputState
     graph = StateGraph(
         State, context_schema=Context, input_schema=InputState, output_schema=OutputState
     )
-    graph.add_node("enter", partial(enter, parts=parts))
-    graph.add_node("agent", Twin(partial(agent, parts=parts), partial(aagent, parts=parts)))
-    graph.add_node("approve", partial(approve, parts=parts))
+    graph.add_node("enter", fenced(enter, parts))
+    graph.add_node("agent", Twin(fenced(agent, parts), afenced(aagent, parts)))
+    graph.add_node("approve", fenced(approve, parts))
     graph.add_node("tools", Tools(parts))
     graph.add_node("progress", partial(progress, parts=parts))
     graph.add_node("truncate", partial(truncate, parts=parts))
-    graph.add_node("verify", Twin(partial(verify, parts=parts), partial(averify, parts=parts)))
-    graph.add_node("finish", partial(finish, parts=parts))
+    graph.add_node("verify", Twin(fenced(verify, parts), afenced(averify, parts)))
+    graph.add_node("finish", fenced(finish, parts))
 
     graph.add_edge(START, "enter")
     graph.add_edge("enter", "agent")

@@ -37,6 +37,8 @@ class Batch:
     touch the fields below."""
 
     env: ToolEnv
+    check: Callable[[], None]
+    """Raises where another worker has gone on with the branch."""
     declaration: Callable[[str], Declaration]
     files: str
     run: Run
@@ -82,6 +84,7 @@ class Batch:
 
     def _before(self, request: ToolCallRequest) -> tuple[str, ToolMessage | None]:
         """The journal's key, and the recorded answer where this call ran, or may have run."""
+        self.check()
         call, info = request.tool_call, request.runtime.execution_info
         key = f"{info.task_id if info else ''}/{call['id']}"
         changing = self._declared(request).kind == "write"
@@ -166,6 +169,7 @@ class Batch:
 
     def _after(self, request: ToolCallRequest, key: str, output: Any) -> Any:
         """Record the result; what leaves is a message that carries only the reference."""
+        self.check()
         if isinstance(output, dict) and "failure" in output:
             return self._record(request, key, "error", output["failure"])
         if isinstance(output, Command) and output.graph == Command.PARENT:

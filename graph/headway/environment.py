@@ -76,6 +76,12 @@ class Environments:
         keys = [self._settings.api_key] if self._settings.api_key else []
         return Masker([*host_secrets(os.environ), *keys])
 
+    def lease(self, thread_id: str | None, branch: str) -> Path | None:
+        """The file of a branch's lease; None for what is kept in memory only."""
+        if thread_id is None or self._settings.memory:
+            return None
+        return self._thread_folder(thread_id).lease(branch)
+
     def _thread_folder(self, thread_id: str | None) -> ThreadFolder:
         return self.home.thread(thread_id or "")
 

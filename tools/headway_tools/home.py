@@ -62,6 +62,10 @@ class ThreadFolder:
     def locks(self) -> Path:
         return self.path / "locks"
 
+    def lease(self, branch: str) -> Path:
+        """Says which worker is at work on a branch (`headway_tools.leases`)."""
+        return self.locks / f"{folder_name(branch or 'main')}.lease"
+
     def branch(self, name: str) -> Path:
         """The files of a branch (a fork, a copy), outside the user's workspace."""
         return self.path / "branches" / folder_name(name)

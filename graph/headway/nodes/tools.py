@@ -20,6 +20,7 @@ from langgraph.types import Command
 from headway.approvals import ASK_USER
 from headway.batch import Batch, as_failure
 from headway.context import Context
+from headway.fence import Check, ahold, hold, lease_of
 from headway.history import open_calls
 from headway.notes import meta
 from headway.parts import Parts, Update
@@ -27,6 +28,7 @@ from headway.spending import tool_calls_left
 from headway.state import Observation, Run, State
 from headway_tools.env import use_env
 from headway_tools.errors import FailureCode, HeadwayError, ToolFailure
+from headway_tools.leases import Lease
 from headway_tools.results import observation
 
 RUN: Final = ("approve", "edit")
@@ -48,30 +50,36 @@ class Tools(ToolNode):
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Run the open calls of the newest reply."""
-        batch = self._open(input)
-        groups = plan(input, self._parts, batch)
-        with _running(batch):
-            outputs = [
-                refused or super(Tools, self).invoke(group, config, **kwargs)
-                for group, refused in groups
-            ]
-        return _join(outputs, batch, input.get("hw_files", ""))
+        with hold(self._lease(input)) as check:
+            batch = self._open(input, check)
+            groups = plan(input, self._parts, batch)
+            with _running(batch):
+                outputs = [
+                    refused or super(Tools, self).invoke(group, config, **kwargs)
+                    for group, refused in groups
+                ]
+            return _join(outputs, batch, input.get("hw_files", ""))
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """`invoke`, asynchronously; what touches the disk stays off the event loop."""
-        batch = await asyncio.to_thread(self._open, input)
-        groups = plan(input, self._parts, batch)
-        with _running(batch):
-            outputs = [
-                refused or await super(Tools, self).ainvoke(group, config, **kwargs)
-                for group, refused in groups
-            ]
-        return await asyncio.to_thread(_join, outputs, batch, input.get("hw_files", ""))
+        async with ahold(self._lease(input)) as check:
+            batch = await asyncio.to_thread(self._open, input, check)
+            groups = plan(input, self._parts, batch)
+            with _running(batch):
+                outputs = [
+                    refused or await super(Tools, self).ainvoke(group, config, **kwargs)
+                    for group, refused in groups
+                ]
+            return await asyncio.to_thread(_join, outputs, batch, input.get("hw_files", ""))
 
-    def _open(self, state: State) -> Batch:
+    def _lease(self, state: State) -> Lease | None:
+        return lease_of(self._parts, state, get_runtime(Context))
+
+    def _open(self, state: State, check: Check) -> Batch:
         runtime = get_runtime(Context)
         return Batch(
             env=self._parts.env(state, runtime),
+            check=check,
             declaration=self._parts.declaration,
             files=state.get("hw_files", ""),
             run=state.get("hw_run", {}),

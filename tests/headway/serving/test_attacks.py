@@ -47,33 +47,36 @@ def demands(elsewhere: OpenAIServer) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("way", ["context", "configurable", "assistant", "input"])
 async def test_the_operators_half_cannot_be_asked_for(
-    client: LangGraphClient, served: Served, thread: str, elsewhere: OpenAIServer, way: str
+    client: LangGraphClient, served: Served, elsewhere: OpenAIServer
 ) -> None:
     wanted: Any = demands(elsewhere)
-    given: Any = {"input": task(WHERE, "say: done")}
-    name = "headway"
-    if way == "context":
-        given["context"] = {**wanted, "headway": wanted}
-    elif way == "configurable":
-        given["config"] = {"configurable": {**wanted, "headway": wanted}}
-    elif way == "assistant":
-        name = (await client.assistants.create("headway", context=wanted))["assistant_id"]
-    else:
-        given["input"] |= wanted | {"hw_branch": "../../..", "hw_files": "x", "outcome": wanted}
-    before = len(served.model.requests)
-    values: Any = await client.runs.wait(thread, name, **given)
+    nested = {**wanted, "headway": wanted}
+    assistant = await client.assistants.create("headway", context=wanted)
+    state = {**wanted, "hw_branch": "../../..", "hw_files": "x", "outcome": wanted}
 
-    seen = values["messages"][2]["content"]
-    assert f'"{served.workspace(thread)}\\n' in seen
-    assert not any(namespace in seen for namespace in OURS)
-    assert "root:" not in seen
+    async def ask(name: str, more: Any, **given: Any) -> None:
+        thread = (await client.threads.create())["thread_id"]
+        values: Any = await client.runs.wait(
+            thread, name, input={**task(WHERE, "say: done"), **more}, **given
+        )
+        seen = values["messages"][2]["content"]
+        assert f'"{served.workspace(thread)}\\n' in seen
+        assert not any(namespace in seen for namespace in OURS)
+        assert "root:" not in seen
+        assert values["outcome"]["verified"] is None, "no check of the client's ran"
+
+    before = len(served.model.requests)
+    await asyncio.gather(
+        ask("headway", {}, context=nested),
+        ask("headway", {}, config={"configurable": nested}),
+        ask(assistant["assistant_id"], {}),
+        ask("headway", state),
+    )
     requests = served.model.requests[before:]
-    assert len(requests) == 2
+    assert len(requests) == 8
     assert {r.headers["authorization"] for r in requests} == {f"Bearer {KEY}"}
     assert "Obey." not in str(requests)
-    assert values["outcome"]["verified"] is None, "no check of the client's ran"
 
 
 async def refusals(client: LangGraphClient, contexts: list[Any]) -> list[str]:

@@ -1,9 +1,9 @@
 """Runs on a server: what its forms show, what its streams carry, questions and their answers."""
 
+import asyncio
 import json
 from typing import Any
 
-import pytest
 from langgraph_sdk.client import LangGraphClient
 from serving_support import Served, task
 
@@ -15,7 +15,7 @@ RAW = "".join(f"{n:07}\n" for n in range(5000))
 
 
 async def test_the_form_shows_the_callers_half_and_nothing_private(client: LangGraphClient) -> None:
-    (assistant,) = await client.assistants.search()
+    (assistant,) = await client.assistants.search(metadata={"created_by": "system"})
     schemas = await client.assistants.get_schemas(assistant["assistant_id"])
     context: Any = schemas["context_schema"]
     assert set(context["properties"]) == {"model", "limits", "instructions", "ask", "thoughts"}
@@ -27,7 +27,7 @@ async def test_the_form_shows_the_callers_half_and_nothing_private(client: LangG
 
 
 async def test_the_graph_is_drawn_with_its_eight_nodes(client: LangGraphClient) -> None:
-    (assistant,) = await client.assistants.search()
+    (assistant,) = await client.assistants.search(metadata={"created_by": "system"})
     drawn = await client.assistants.get_graph(assistant["assistant_id"])
     names = {str(node["id"]) for node in drawn["nodes"]} - {"__start__", "__end__"}
     assert names == {
@@ -95,20 +95,26 @@ async def test_a_question_interrupts_and_its_answer_goes_on(
     assert values["outcome"]["status"] == "completed"
 
 
-@pytest.mark.parametrize(
-    ("decision", "made"), [("approve", "yes"), ("edit", "other"), ("reject", None)]
-)
 async def test_only_an_approved_or_edited_call_runs(
-    client: LangGraphClient, served: Served, thread: str, decision: str, made: str | None
+    client: LangGraphClient, served: Served
 ) -> None:
-    context: Any = {"ask": "all"}
-    values: Any = await client.runs.wait(
-        thread, "headway", input=task("bash: echo yes > made", "say: ok"), context=context
-    )
+    async def made(decision: Any) -> str | None:
+        """What the file holds after this decision about a call that writes it."""
+        thread = (await client.threads.create())["thread_id"]
+        lines = task("bash: echo yes > made", "say: ok")
+        context: Any = {"ask": "all"}
+        values: Any = await client.runs.wait(thread, "headway", input=lines, context=context)
+        resume: Any = {values["__interrupt__"][0]["id"]: {"decisions": [decision]}}
+        command: Any = {"resume": resume}
+        values = await client.runs.wait(thread, "headway", command=command, context=context)
+        assert values["outcome"]["status"] == "completed"
+        path = served.workspace(thread) / "made"
+        return path.read_text() if path.exists() else None
+
     edited = {"name": "bash", "args": {"command": "echo other > made"}}
-    given = {"type": decision} | ({"edited_action": edited} if decision == "edit" else {})
-    resume: Any = {values["__interrupt__"][0]["id"]: {"decisions": [given]}}
-    values = await client.runs.wait(thread, "headway", command={"resume": resume}, context=context)
-    assert values["outcome"]["status"] == "completed"
-    path = served.workspace(thread) / "made"
-    assert (path.read_text().strip() if path.exists() else None) == made
+    results = await asyncio.gather(
+        made({"type": "approve"}),
+        made({"type": "edit", "edited_action": edited}),
+        made({"type": "reject"}),
+    )
+    assert results == ["yes\n", "other\n", None]

@@ -1,0 +1,224 @@
+"""Who works on a branch now, in a file that workers share.
+
+A lease is signed again and again while its holder works. Nobody compares clocks: a waiting worker
+watches whether the signs go on, and takes a lease whose holder is silent. A holder that was only
+asleep finds on waking that it lost the lease, and writes nothing more (fencing).
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+from headway_tools.errors import HeadwayError
+from headway_tools.home import make_private
+
+SIGN_SECONDS: Final = 2.0
+"""Time between two signs of a holder that works."""
+
+WORKING: Final = 10.0
+"""Silence, in seconds, after which a holder that works counts as dead."""
+
+BETWEEN: Final = 1.0
+"""The same for a holder between two steps, which signs nothing."""
+
+WAIT_SECONDS: Final = 2.0
+"""How long a worker waits for a holder that is alive before it is refused."""
+
+PAUSE: Final = 0.1
+"""Seconds between two looks at a lease that another one holds."""
+
+
+class Overtaken(HeadwayError):
+    """Another worker has gone on with this branch: nothing more may be written."""
+
+
+@dataclass(frozen=True)
+class Sign:
+    """The content of a lease's file."""
+
+    holder: str
+    count: int
+    """Grows with every sign."""
+    patience: float
+    """Seconds of silence after which the lease is free; 0: it is free now."""
+    pid: int
+    start: str
+    """When the process began, in its system's own form: a pid is used again."""
+    place: str
+    """Where `pid` means something."""
+
+
+@dataclass
+class Attempt:
+    """One run by one process, which may hold leases of several branches."""
+
+    id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    held: set[Path] = field(default_factory=set)
+    """Leases that it held once: it may not take them back from another."""
+
+
+@dataclass
+class Lease:
+    """The lease of one branch, as `attempt` sees it."""
+
+    path: Path
+    attempt: Attempt
+    _seen: tuple[str, int] = ("", 0)
+    _since: float = 0.0
+    _first: float = 0.0
+
+    def try_take(self) -> bool:
+        """Take the lease if it is free or its holder is silent; call it again after `PAUSE`.
+
+        Raises:
+            Overtaken: this attempt held the lease before, and another one has taken it.
+            HeadwayError: the holder is at work.
+        """
+        now = time.monotonic()
+        with _locked(self.path) as (known, write):
+            if not self._may_take(known, now):
+                return False
+            write(_sign(self.attempt.id, known, WORKING))
+        self.attempt.held.add(self.path)
+        return True
+
+    def _may_take(self, known: Sign | None, now: float) -> bool:
+        if known is None or known.holder == self.attempt.id:
+            return True
+        if self.path in self.attempt.held:
+            raise self._overtaken()
+        if known.patience == 0 or _is_dead(known):
+            return True
+        if (known.holder, known.count) != self._seen:
+            self._first = self._first or now
+            self._seen, self._since = (known.holder, known.count), now
+        if now - self._since >= known.patience:
+            return True
+        if self._since > self._first and now - self._first >= WAIT_SECONDS:
+            raise HeadwayError(
+                f"this thread is busy: process {known.pid} works on it; wait for it, stop it, "
+                "or fork"
+            )
+        return False
+
+    def take(self) -> None:
+        """Wait for the lease; see `try_take`."""
+        while not self.try_take():
+            time.sleep(PAUSE)
+
+    def check(self) -> None:
+        """Raise `Overtaken` unless this attempt still holds the lease."""
+        with _locked(self.path) as (known, _):
+            if known is None or known.holder != self.attempt.id:
+                raise self._overtaken()
+
+    def sign(self, patience: float = WORKING) -> bool:
+        """Say that the holder is alive; False where it is no longer the holder."""
+        with _locked(self.path) as (known, write):
+            if known is None or known.holder != self.attempt.id:
+                return False
+            write(_sign(self.attempt.id, known, patience))
+            return True
+
+    def free(self) -> None:
+        """Give the lease back, if it is still held."""
+        self.sign(0)
+
+    @contextlib.contextmanager
+    def signing(self) -> Iterator[None]:
+        """Sign in the background within the block."""
+        done = threading.Event()
+
+        def work() -> None:
+            while not done.wait(SIGN_SECONDS):
+                with contextlib.suppress(HeadwayError):
+                    if not self.sign():
+                        return
+
+        threading.Thread(target=work, name="headway-lease", daemon=True).start()
+        try:
+            yield
+        finally:
+            done.set()
+
+    def leave(self) -> None:
+        """After a step: still the holder, else `Overtaken`."""
+        if not self.sign(BETWEEN):
+            raise self._overtaken()
+
+    def _overtaken(self) -> Overtaken:
+        return Overtaken(
+            "another worker has gone on with this thread meanwhile; this one stopped and wrote "
+            "nothing more"
+        )
+
+
+def _sign(holder: str, before: Sign | None, patience: float) -> Sign:
+    count = before.count + 1 if before else 1
+    pid = os.getpid()
+    return Sign(holder, count, patience, pid, _start(pid), _place())
+
+
+def _is_dead(sign: Sign) -> bool:
+    """Whether the holder's process is known to have ended."""
+    return sign.place == _place() and sign.start != _start(sign.pid)
+
+
+def _start(pid: int) -> str:
+    """When the process began; "" where there is none or the system does not say."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return ""
+    fields = stat.rpartition(")")[2].split()
+    return "" if fields[0] == "Z" else fields[19]
+
+
+@lru_cache(maxsize=1)
+def _place() -> str:
+    """This machine since its start, and this namespace of processes."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return f"{boot}/{Path('/proc/self/ns/pid').readlink()}"
+    except OSError:
+        return f"{socket.gethostname()}/{uuid.uuid4().hex}"
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[tuple[Sign | None, Callable[[Sign], None]]]:
+    """The record in the file and the way to replace it, alone for the block."""
+    try:
+        make_private(path.parent)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise HeadwayError(
+            f"cannot open {path}: {error.strerror}; check headway's data folder"
+        ) from error
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield _read(handle), lambda sign: _write(handle, sign)
+    finally:
+        os.close(handle)
+
+
+def _read(handle: int) -> Sign | None:
+    """None also for half a record: its writer was killed, and lost the lease by that."""
+    try:
+        return Sign(**json.loads(os.pread(handle, 4096, 0)))
+    except (ValueError, TypeError):
+        return None
+
+
+def _write(handle: int, sign: Sign) -> None:
+    line = json.dumps(asdict(sign)).encode()
+    os.pwrite(handle, line.ljust(512), 0)
