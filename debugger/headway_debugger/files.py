@@ -24,6 +24,7 @@ SHOWN: Final = 5
 class Restored:
     """What a restore changed, or would change; `report.before` names the way back."""
 
+    root: Path
     changes: Sequence[Change]
     report: Report | None
 
@@ -41,6 +42,9 @@ def files_at(backend: Backend, tree: ThreadTree, node: TreeNode) -> str:
             if isinstance(found := snapshot.values.get(FILES), str) and found:
                 return found
             break
+    original = tree.branches[node.branch].forked_from
+    if original is not None and node is line[0]:
+        return files_at(backend, tree, original)
     raise HeadwayError(f"step {node.name} has no snapshot of files")
 
 
@@ -84,14 +88,20 @@ def restore(
     """
     changes = snapshots.plan(snapshot, root)
     if not changes or dry_run:
-        return Restored(changes, None)
-    outside = snapshots.plan(known, root) if known and not force else []
+        return Restored(root, changes, None)
+    if not force:
+        refuse_outside(snapshots, known, root)
+    return Restored(root, changes, snapshots.restore(snapshot, root))
+
+
+def refuse_outside(snapshots: Snapshots, known: str | None, root: Path) -> None:
+    """`HeadwayError` where the folder `root` is not as in the snapshot `known`."""
+    outside = snapshots.plan(known, root) if known else []
     if outside:
         names = [change.path for change in outside[:SHOWN]] + ["…"] * (len(outside) > SHOWN)
         raise HeadwayError(
             f"{root} was changed outside headway ({', '.join(names)}); --force overwrites that"
         )
-    return Restored(changes, snapshots.restore(snapshot, root))
 
 
 def snapshots_named(backend: Backend, tree: ThreadTree, nodes: Iterable[TreeNode]) -> set[str]:

@@ -5,15 +5,14 @@ branch is known by its first checkpoint; its tip follows from the tree and can n
 """
 
 import json
-import os
 import re
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Protocol
 
 from headway_tools.errors import HeadwayError
+from headway_tools.notes import read_note, write_note
 
 MAIN: Final = "main"
 """The original line of a thread."""
@@ -68,31 +67,17 @@ class HeadFile:
 
     def load(self) -> Heads:
         """The stored heads, empty where there are none; `HeadwayError`: damaged or newer."""
-        try:
-            stored = json.loads(self.path.read_text("utf-8"))
-        except FileNotFoundError:
+        text = read_note(self.path)
+        if text is None:
             return Heads()
-        except (OSError, ValueError) as error:
+        try:
+            return _parsed(json.loads(text), self.path)
+        except ValueError as error:
             raise HeadwayError(f"cannot read branch names from {self.path}: {error}") from error
-        return _parsed(stored, self.path)
 
     def save(self, heads: Heads) -> None:
-        text = json.dumps(
-            {"version": _VERSION, "current": heads.current, "branches": dict(heads.starts)}
-        )
-        try:
-            handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=".heads-")
-            try:
-                with os.fdopen(handle, "w", encoding="utf-8") as file:
-                    file.write(text)
-                    file.flush()
-                    os.fsync(file.fileno())
-                Path(name).replace(self.path)
-            except BaseException:
-                Path(name).unlink(missing_ok=True)
-                raise
-        except OSError as error:
-            raise HeadwayError(f"cannot write {self.path}: {error.strerror}") from error
+        branches = {"current": heads.current, "branches": dict(heads.starts)}
+        write_note(self.path, json.dumps({"version": _VERSION, **branches}))
 
 
 def _parsed(stored: object, path: Path) -> Heads:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 from langchain_core.language_models import BaseChatModel
@@ -21,7 +20,15 @@ from headway.parts import Parts
 from headway.report import outcome
 from headway.status import Status
 from headway.steps import trace
-from headway.threads import ThreadRecord, load_record, new_thread_id, save_record, update_record
+from headway.threads import (
+    Kept,
+    ThreadRecord,
+    load_record,
+    new_thread_id,
+    plain_options,
+    save_record,
+    update_record,
+)
 from headway_tools.errors import HeadwayError
 from headway_tools.home import Home, default_home
 from headway_tools.locks import BranchLock
@@ -96,51 +103,31 @@ def prepare(
         return Job(parts, thread, task, decisions, None, None)
     known = home.thread(thread).record.exists()
     before = load_record(home, thread) if known else ThreadRecord(thread=thread, task=task or "")
-    record = _record(before, parts, options)
     heads = HeadFile(home.thread(thread).heads).load()
+    line = branch or heads.current
     return Job(
         parts=parts,
         thread=thread,
         task=task,
         decisions=decisions,
         home=home,
-        record=record,
-        branch=branch or heads.current,
+        record=_record(before, line, parts, options),
+        branch=line,
         branched=bool(heads.starts),
         crashed=known and before.status is None,
     )
 
 
-def _record(before: ThreadRecord, parts: Parts, options: Options) -> ThreadRecord:
+def _record(before: ThreadRecord, branch: str, parts: Parts, options: Options) -> ThreadRecord:
     settings = parts.settings
-    return before.model_copy(
+    kept = Kept(model=settings.model, options=plain_options(options))
+    return before.keeping(branch, kept).model_copy(
         update={
             "workspace": str(settings.workspace) if settings.workspace else None,
             "root": str(settings.root) if settings.root else None,
-            "model": settings.model,
-            "options": plain_options(options),
             "status": None,
         }
     )
-
-
-def plain_options(options: Options) -> dict[str, Any]:
-    """The options that a later process can use again; never a key, never an object."""
-    return {
-        key: _plain(value)
-        for key, value in options.items()
-        if key not in ("api_key", "home", "workspace", "root", "verify", "response_format")
-    }
-
-
-def _plain(value: Any) -> Any:
-    if hasattr(value, "model_dump"):
-        return value.model_dump()
-    if isinstance(value, Path):
-        return str(value)
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value
 
 
 def folder_of(snapshot: StateSnapshot) -> str:

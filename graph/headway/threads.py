@@ -1,20 +1,39 @@
 """The record of a thread: how it was started, so that it can go on with the same settings."""
 
 import json
-import os
 import re
 import secrets
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from headway.heads import MAIN
+from headway.limits import Limits
+from headway.models.retry import RetryPolicy
+from headway.progress import ProgressSettings
 from headway.status import Status
 from headway_tools.errors import HeadwayError
 from headway_tools.home import Home
+from headway_tools.notes import write_note
 
 RECORD_VERSION = 1
+
+
+_OBJECTS: Final = frozenset(
+    {"api_key", "home", "workspace", "root", "verify", "response_format", "truncation"}
+)
+"""Options that no record keeps: keys, functions, and what stands elsewhere in it."""
+
+
+class Kept(BaseModel):
+    """What the runs of one branch are started with."""
+
+    model: str | None = None
+    options: dict[str, Any] = Field(default_factory=dict)
+    """The plain ones of `headway.build.Options`."""
 
 
 class ThreadRecord(BaseModel):
@@ -30,11 +49,23 @@ class ThreadRecord(BaseModel):
     """The real folder, for a copy."""
     model: str | None = None
     options: dict[str, Any] = Field(default_factory=dict)
-    """The plain ones of `headway.build.Options`."""
+    """As in `Kept`, of the original line."""
+    branches: dict[str, Kept] = Field(default_factory=dict)
+    """Of branches that have their own."""
     status: Status | None = None
     """Of the newest run; None while one is under way, or after a crash."""
     created: str = ""
     updated: str = ""
+
+    def kept(self, branch: str) -> Kept:
+        """What a branch is started with: its own, else that of the original line."""
+        return self.branches.get(branch) or Kept(model=self.model, options=self.options)
+
+    def keeping(self, branch: str, kept: Kept) -> "ThreadRecord":
+        """With `kept` for a branch."""
+        if branch == MAIN:
+            return self.model_copy(update={"model": kept.model, "options": kept.options})
+        return self.model_copy(update={"branches": {**self.branches, branch: kept}})
 
 
 def new_thread_id(task: str) -> str:
@@ -44,20 +75,40 @@ def new_thread_id(task: str) -> str:
     return f"{start or 'thread'}-{secrets.token_hex(2)}"
 
 
+def plain_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that a later process can use again; never a key, never an object."""
+    return {key: _plain(value) for key, value in options.items() if key not in _OBJECTS}
+
+
+def stored_options(record: ThreadRecord, branch: str = MAIN) -> dict[str, Any]:
+    """What `plain_options` kept, as `headway.build.Options` wants it."""
+    kept: dict[str, Any] = dict(record.kept(branch).options)
+    kept["limits"] = Limits(**(kept.get("limits") or {}))
+    kept["read_only"] = [Path(path) for path in kept.get("read_only") or ()]
+    for name, kind in (("progress", ProgressSettings), ("retries", RetryPolicy)):
+        if kept.get(name) is not None:
+            kept[name] = kind.model_validate(kept[name])
+    kept["workspace"] = record.workspace
+    kept["root"] = Path(record.root) if record.root else None
+    return kept
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json")
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value
+
+
 def save_record(home: Home, record: ThreadRecord) -> None:
     """Write the record atomically."""
     folder = home.make().thread(record.thread).make()
     now = datetime.now(UTC).isoformat(timespec="seconds")
     stamped = record.model_copy(update={"created": record.created or now, "updated": now})
-    temporary = folder.record.with_suffix(f".{os.getpid()}.tmp")
-    try:
-        temporary.write_text(stamped.model_dump_json(indent=1))
-        temporary.chmod(0o600)
-        temporary.replace(folder.record)
-    except OSError as error:
-        raise HeadwayError(
-            f"cannot write headway's data folder {folder.path}: {error.strerror}"
-        ) from error
+    write_note(folder.record, stamped.model_dump_json(indent=1))
 
 
 def update_record(home: Home, thread: str, **changes: Any) -> None:
@@ -84,15 +135,15 @@ def records(home: Home) -> list[ThreadRecord]:
 def find_record(home: Home, given: str | None, workspace: Path | None = None) -> ThreadRecord:
     """A thread by its name, by a unique beginning of it, or (None or "-") the newest one of
     `workspace`, else the newest of all."""
+    if given and home.thread(given).record.exists():
+        return load_record(home, given)
     known = records(home)
     if given in (None, "-"):
         here = [r for r in known if workspace is not None and r.workspace == str(workspace)]
         if not known:
             raise HeadwayError("no thread yet: start one with `headway run` or `headway demo`")
         return (here or known)[0]
-    matches = [r for r in known if r.thread == given] or [
-        r for r in known if r.thread.startswith(str(given))
-    ]
+    matches = [r for r in known if r.thread.startswith(str(given))]
     if len(matches) == 1:
         return matches[0]
     names = ", ".join(r.thread for r in matches[:5])

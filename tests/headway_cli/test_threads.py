@@ -56,7 +56,9 @@ def test_undo_puts_the_files_back_and_can_say_so_first(headway: Headway, otter: 
     assert headway("undo", "otter").code == 0
     assert (otter / "a.txt").read_text() == "hello\nworld\n"
     assert sorted(path.name for path in otter.iterdir()) == ["a.txt"]
-    assert "is like that already" in headway("undo", "otter").out
+    nothing = headway("undo", "otter")
+    assert (nothing.code, nothing.err.count("\n")) == (2, 1)
+    assert "nothing to undo" in nothing.err
 
 
 def test_undo_overwrites_later_work_only_when_told(headway: Headway, otter: Path) -> None:

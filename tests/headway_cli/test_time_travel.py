@@ -72,8 +72,10 @@ def test_restores_and_undos_follow_each_other(headway: Headway, otter: Path) -> 
     first, second = (step_of(headway, "truncate", nth) for nth in (0, 1))
     for target in (first, second, first):
         assert headway("restore", f"otter@{target}").code == 0
-    assert headway("undo", "otter").code == 0
-    assert (otter / "new.txt").exists()
+    for there in (True, False, True):
+        assert headway("undo", "otter").code == 0
+        assert (otter / "new.txt").exists() is there
+        assert (otter / "a.txt").read_text() == "bye\nworld\n"
     assert headway("undo", "otter").code == 0
     assert (otter / "a.txt").read_text() == "hello\nworld\n"
     assert headway("restore", f"otter@{second}").code == 0

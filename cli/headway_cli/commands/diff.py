@@ -19,7 +19,7 @@ def run(args: argparse.Namespace) -> int:
         one = stack.enter_context(opened(a_name))
         two = stack.enter_context(opened(b_name)) if b_name else one
         snapshots = stack.enter_context(one.snapshots())
-        same_thread = one.record.thread == two.record.thread
+        same_thread = one.id == two.id
         found = diff(
             one.backend,
             Side(one.tree, one.node(a_step)),

@@ -1,86 +1,44 @@
-"""`headway replay THREAD`: its recorded replies and results through today's prompts and graph."""
+"""`headway replay THREAD`: recorded, through today's prompts and graph; or live, on a branch."""
 
 import argparse
-from collections.abc import Sequence
-from typing import Any
+from typing import Final
 
-from langchain_core.messages import BaseMessage, HumanMessage
-from langgraph.checkpoint.memory import InMemorySaver
-
-from headway.build import build_agent, workspace_tools
+from headway_cli.commands.resume import options_of
+from headway_cli.conduct import conduct, output_for
+from headway_cli.options import configure
 from headway_cli.output import SCHEMA_VERSION, dumps
 from headway_cli.terminal import one_line
-from headway_cli.threads import Opened, opened, stored_options
-from headway_debugger.replay import (
-    Recording,
-    first_divergence,
-    recorded_model,
-    recorded_tools,
-)
-from headway_tools.journal import SqliteJournal
+from headway_cli.threads import opened, split_step
+from headway_debugger.replay import Divergence
+from headway_debugger.rerun import messages_at, replay_live, replay_recorded
+from headway_debugger.threads import Thread
+from headway_debugger.tree import TreeNode
 
-DIVERGED = 1
+DIVERGED: Final = 1
 
 
 def run(args: argparse.Namespace) -> int:
-    """Nothing runs and nothing is paid. With --check a divergence is exit code 1."""
-    with opened(args.thread) as thread:
-        recorded = list(thread.state(thread.node(""))["messages"])
-        found = first_divergence(recorded, replayed(thread, recorded))
-        name = thread.record.thread
-    if args.json:
+    """Recorded, nothing runs and nothing is paid. With --check a divergence is exit code 1."""
+    name, step = split_step(args.thread)
+    with opened(name) as thread:
+        node = thread.node(step)
+        count = len(messages_at(thread, node))
+        found = _live(args, thread, node) if args.live else replay_recorded(thread, node)
+    if args.json and not args.live:
         said = str(found) if found else None
-        print(dumps({"schema_version": SCHEMA_VERSION, "thread": name, "divergence": said}))
-    else:
-        same = f"{len(recorded)} messages of {name} came out as recorded"
-        print(one_line(f"{name} diverged: {found}" if found else same))
+        print(dumps({"schema_version": SCHEMA_VERSION, "thread": thread.id, "divergence": said}))
+    elif not args.json:
+        same = f"{count} messages of {thread.id} came out as recorded"
+        print(one_line(f"{thread.id} diverged: {found}" if found else same))
     return DIVERGED if found and args.check else 0
 
 
-def replayed(thread: Opened, recorded: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """The messages that today's graph makes of the recording."""
-    journal = SqliteJournal(thread.folder.journal)
-    try:
-        recording = Recording(recorded, journal.read)
-        graph = build_agent(
-            recorded_model(recording),
-            tools=recorded_tools(workspace_tools(), recording),
-            checkpointer=InMemorySaver(),
-            **_options(thread, recorded),
-        )
-        address: Any = {"configurable": {"thread_id": "replay"}}
-        state: dict[str, Any] = {"messages": []}
-        for message in recording.inputs:
-            state = graph.invoke({"messages": [HumanMessage(message.content)]}, address)
-        return list(state["messages"])
-    finally:
-        journal.close()
+def _live(args: argparse.Namespace, thread: Thread, node: TreeNode) -> Divergence | None:
+    configure(args)
+    output = output_for(args)
 
+    def go_on(branch: str, message: str | None) -> None:
+        options = options_of(args, thread.again().record, branch)
+        conduct(message, output, thread_id=thread.id, branch=branch, **options)
 
-def _options(thread: Opened, recorded: Sequence[BaseMessage]) -> dict[str, Any]:
-    """The thread's own, but nothing is asked, no folder is opened, and the check says what it
-    said."""
-    kept = stored_options(thread.record)
-    had_check = kept.pop("check", None) is not None
-    options: dict[str, Any] = {
-        key: kept[key] for key in ("limits", "instructions", "thoughts") if key in kept
-    }
-    return {
-        **options,
-        "memory": True,
-        "verify": recorded_check(recorded) if had_check else None,
-    }
-
-
-def recorded_check(recorded: Sequence[BaseMessage]) -> Any:
-    """A check that accepts an answer, or rejects it with the words that were recorded."""
-    rejections = {
-        str(answer.text): str(note.text)
-        for answer, note in zip(recorded, recorded[1:], strict=False)
-        if answer.type == "ai" and note.type == "human" and note.name == "headway"
-    }
-
-    def check(answer: str, workspace: object) -> str | bool:
-        return rejections.get(answer, True)
-
-    return check
+    return replay_live(thread, node, go_on)[1]

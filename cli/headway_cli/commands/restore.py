@@ -1,25 +1,19 @@
-"""`headway restore THREAD@STEP`: the workspace as it was at a step; `undo` takes it back."""
+"""`headway restore THREAD@STEP`: files and conversation as at a step; `undo` takes it back."""
 
 import argparse
 
-from headway.heads import MAIN
-from headway_cli.restoring import Put, known_state, remember, remembered, told
+from headway_cli.restoring import told
 from headway_cli.threads import opened, split_step
-from headway_debugger.files import files_at, restore
+from headway_debugger.rewind import restore_thread
 
 
 def run(args: argparse.Namespace) -> int:
-    """Put the files back, or with --dry-run only say what would change."""
+    """Go back, or with --dry-run only say what would change."""
     name, step = split_step(args.step)
-    with opened(name) as thread, thread.snapshots() as snapshots:
-        tip = thread.node("")
-        wanted = files_at(thread.backend, thread.tree, thread.node(step))
-        last = remembered(thread.folder, tip.id)
-        known = known_state(last, thread.root, thread.state(thread.tree.branches[MAIN].tip))
-        done = restore(
-            snapshots, wanted, thread.root, known=known, force=args.force, dry_run=args.dry_run
-        )
-        if done.report:
-            remember(thread.folder, tip.id, Put(thread.root, wanted, done.report.before))
-        print(told(done, thread.root, dry_run=args.dry_run))
+    with opened(name) as thread:
+        node = thread.node(step)
+        done = restore_thread(thread, node, force=args.force, dry_run=args.dry_run)
+        print(told(done, dry_run=args.dry_run))
+        if not args.dry_run:
+            print(f"headway resume {thread.id} goes on from step {node.name}")
     return 0

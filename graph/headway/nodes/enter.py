@@ -12,6 +12,7 @@ from headway.context import Context
 from headway.history import closed, open_calls, place
 from headway.notes import from_headway, is_human, is_own
 from headway.parts import Parts, Update
+from headway.schema import check_schema
 from headway.state import MIN_REMAINING, SCHEMA_VERSION, Run, State
 from headway_tools.env import ToolEnv
 from headway_tools.errors import HeadwayError
@@ -68,11 +69,7 @@ def enter(state: State, runtime: Runtime[Context], *, parts: Parts) -> Update:
 
 
 def _refuse(state: State, messages: Sequence[BaseMessage]) -> None:
-    if state.get("hw_schema", SCHEMA_VERSION) > SCHEMA_VERSION:
-        raise HeadwayError(
-            f"this thread was written by a newer headway (schema {state['hw_schema']}, here "
-            f"{SCHEMA_VERSION}); upgrade headway to go on with it"
-        )
+    check_schema(state)
     if not any(is_human(message) for message in messages):
         raise HeadwayError("no task: the messages hold no human message")
     if state.get("hw_remaining", MIN_REMAINING) < MIN_ROUNDS:

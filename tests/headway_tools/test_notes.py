@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from headway_cli.notes import read_note, write_note
+from headway_tools.notes import read_note, write_note
 from headway_tools.errors import HeadwayError
 
 

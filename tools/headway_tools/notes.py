@@ -1,6 +1,8 @@
-"""Small files that the commands keep beside a thread: replaced whole, or one clear error."""
+"""Small files that are kept beside a thread: replaced whole, or one clear error."""
 
 import os
+import secrets
+from contextlib import suppress
 from pathlib import Path
 
 from headway_tools.errors import HeadwayError
@@ -8,15 +10,19 @@ from headway_tools.errors import HeadwayError
 
 def write_note(path: Path, text: str) -> None:
     """Replace `path` atomically, mode 0600."""
-    temporary = path.with_suffix(f".{os.getpid()}.tmp")
+    temporary = path.with_suffix(f".{secrets.token_hex(4)}.tmp")
     try:
-        temporary.touch(mode=0o600)
-        temporary.write_text(text, encoding="utf-8")
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
         temporary.replace(path)
     except OSError as error:
         raise HeadwayError(f"cannot write {path}: {error.strerror}") from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()
 
 
 def read_note(path: Path) -> str | None:

@@ -1,0 +1,192 @@
+"""A thread of headway's data folder, opened by its record: its rows, names, files and settings.
+
+The graph over its checkpoints is to read, edit and draw; to run a branch is `headway.run`'s.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from langchain_core.messages import BaseMessage
+
+from headway.build import Agent, build_agent, make_parts
+from headway.context import Context
+from headway.environment import snapshots_of
+from headway.heads import HeadFile
+from headway.request import build as build_request
+from headway.schema import check_schema
+from headway.storage import sqlite_saver
+from headway.threads import ThreadRecord, find_record, load_record, stored_options
+from headway_debugger.backend import Backend
+from headway_debugger.files import BRANCH, FILES
+from headway_debugger.steps import Step, steps
+from headway_debugger.tree import ThreadTree, TreeNode, resolve
+from headway_debugger.views import request, state, tree
+from headway_tools.errors import HeadwayError
+from headway_tools.home import Home, ThreadFolder
+from headway_tools.locks import BranchLock
+from headway_tools.snapshots import Snapshots
+
+BUSY_SECONDS: Final = 0.5
+"""How long a verb waits for a run in its way before it is refused."""
+
+VERBS: Final = "*verbs*"
+"""The lock of verbs that write names; no branch is called so."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was sent to the model, as far as settings stayed the same."""
+
+    messages: list[BaseMessage]
+    tools: list[str]
+
+
+@dataclass(frozen=True)
+class Thread:
+    """An open thread as it stood when it was opened; `again` reads it anew."""
+
+    home: Home
+    record: ThreadRecord
+    graph: Agent
+    backend: Backend
+    tree: ThreadTree
+
+    @property
+    def id(self) -> str:
+        return self.record.thread
+
+    @property
+    def folder(self) -> ThreadFolder:
+        return self.home.thread(self.id)
+
+    @property
+    def heads(self) -> HeadFile:
+        """The names of the branches and the current one."""
+        return HeadFile(self.folder.heads)
+
+    @property
+    def workspace(self) -> Path:
+        """Where the files stand for the model; `HeadwayError`: the thread has none."""
+        if not self.record.workspace:
+            raise HeadwayError(f"thread {self.id} has no workspace")
+        return Path(self.record.workspace)
+
+    @property
+    def root(self) -> Path:
+        """The real folder that branches without one of their own work in."""
+        return Path(self.record.root) if self.record.root else self.workspace
+
+    def branch(self, name: str) -> str:
+        """The branch of that name, empty: the current one; `HeadwayError`: there is none."""
+        wanted = name or self.heads.load().current
+        if wanted not in self.tree.branches:
+            known = ", ".join(self.tree.branches)
+            raise HeadwayError(f"thread {self.id} has no branch {wanted}: it has {known}")
+        return wanted
+
+    def again(self) -> "Thread":
+        """The same thread with what was written since."""
+        record = load_record(self.home, self.id)
+        return replace(self, record=record, tree=tree(self.backend, self.id, self.heads))
+
+    def node(self, step: str = "") -> TreeNode:
+        """The step of that name (see `headway_debugger.tree.resolve`); empty: the newest of the
+        current branch."""
+        return resolve(self.tree, step or self.heads.load().current)
+
+    def page(self, branch: str, count: int | None) -> list[Step]:
+        """The newest `count` steps of a branch; None: all."""
+        nodes = self.tree.branches[branch].nodes
+        return steps(self.backend, self.tree, nodes if count is None else nodes[-count:])
+
+    def step(self, node: TreeNode) -> Step:
+        """What one step did."""
+        return steps(self.backend, self.tree, [node])[0]
+
+    def state(self, node: TreeNode) -> dict[str, Any]:
+        """All channels at a step."""
+        return state(self.backend, self.tree, node)
+
+    def request(self, node: TreeNode) -> Request:
+        """What was sent to the model at a step, rebuilt with the branch's settings.
+
+        `HeadwayError`: the model was not asked there.
+        """
+        options: Any = stored_options(self.record, node.branch)
+        name = self.record.kept(node.branch).model
+        parts = make_parts(name, tools=None, name="headway", options=options)
+
+        def build(values: Mapping[str, Any]) -> Request:
+            known: Any = values
+            sent = build_request(known, parts=parts, context=Context())
+            return Request(sent.messages, [tool.name for tool in sent.tools])
+
+        found: Request = request(self.backend, self.tree, node, build)
+        return found
+
+    def patch(self, node: TreeNode) -> str:
+        """What a step changed in the files, as a unified diff; empty: nothing."""
+        parent = self.tree.nodes.get(node.parent or "")
+        before = self.state(parent).get(FILES) if parent else None
+        after = self.state(node).get(FILES)
+        if not before or not after or before == after:
+            return ""
+        with self.snapshots() as snapshots:
+            return snapshots.patch(before, after)
+
+    def drawing(self) -> str:
+        """The graph in Mermaid's language."""
+        return self.graph.get_graph().draw_mermaid().rstrip()
+
+    def root_of(self, values: Mapping[str, Any]) -> Path:
+        """The real folder of a state's files."""
+        branch = values.get(BRANCH)
+        return self.folder.branch(branch) if branch else self.root
+
+    @contextmanager
+    def snapshots(self) -> Iterator[Snapshots]:
+        """The states of the workspace, closed at the end."""
+        snapshots = snapshots_of(self.folder, self.workspace)
+        try:
+            yield snapshots
+        finally:
+            snapshots.close()
+
+    @contextmanager
+    def writing(self, *folders: str) -> Iterator["Thread"]:
+        """The thread as it is now, held for a verb that writes names; with `folders` ("": the
+        workspace) runs there wait too. `HeadwayError`: busy."""
+        with hold(self.folder, [VERBS, *(name or "main" for name in folders)]):
+            yield self.again()
+
+
+@contextmanager
+def open_thread(home: Home, name: str | None, workspace: Path | None = None) -> Iterator[Thread]:
+    """The thread with that name or a unique beginning of it; None: the newest of `workspace`.
+
+    `HeadwayError`: no such thread, nothing in it yet, damaged, or written by a newer headway.
+    """
+    record = find_record(home, name, workspace)
+    with reading_graph(home) as graph:
+        backend = Backend(graph, check=check_schema)
+        found = tree(backend, record.thread, HeadFile(home.thread(record.thread).heads))
+        yield Thread(home, record, graph, backend, found)
+
+
+@contextmanager
+def reading_graph(home: Home) -> Iterator[Agent]:
+    """The graph over the data folder's checkpoints, to read and edit: it has no model, no tool."""
+    with sqlite_saver(home) as saver:
+        yield build_agent(checkpointer=saver)
+
+
+@contextmanager
+def hold(folder: ThreadFolder, names: Sequence[str]) -> Iterator[None]:
+    """Hold several locks of a thread; `HeadwayError`: a run has one of them."""
+    with ExitStack() as stack:
+        for name in sorted(set(names)):
+            stack.enter_context(BranchLock(folder, name).acquire(BUSY_SECONDS))
+        yield
