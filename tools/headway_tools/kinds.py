@@ -7,6 +7,8 @@ from typing import Any, Literal
 from langchain_core.tools import BaseTool
 from langchain_core.tools import tool as make_tool
 
+from headway_tools.isolated import isolate
+
 Kind = Literal["read", "write", "poll"]
 
 _KEY = "headway"
@@ -39,10 +41,17 @@ def declare(
     own: bool = False,
     counter: str | None = None,
 ) -> BaseTool:
-    """`tool` (a LangChain tool or a function) with its declaration; undeclared means `write`."""
+    """`tool` (a LangChain tool or a function) with its declaration; undeclared means `write`.
+
+    Raises `HeadwayError` where `isolated` is asked for a tool that a process cannot find.
+    """
     made = tool if isinstance(tool, BaseTool) else make_tool(tool)
+    if isolated:
+        made, own = isolate(made), True
     declaration = Declaration(kind, own, idempotent, neutral, isolated, counter)
-    return made.model_copy(update={"metadata": {**(made.metadata or {}), _KEY: asdict(declaration)}})
+    return made.model_copy(
+        update={"metadata": {**(made.metadata or {}), _KEY: asdict(declaration)}}
+    )
 
 
 def declaration_of(tool: BaseTool | None) -> Declaration:
