@@ -12,13 +12,13 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from headway.build import Agent, build_agent, workspace_tools
 from headway.environment import snapshots_of
+from headway.heads import HeadFile
 from headway.testing import PolicyModel, ScriptedModel
 from headway_debugger.backend import Backend, address
 from headway_debugger.compare import Side, diff
 from headway_debugger.edits import human_edit, task_edit
 from headway_debugger.files import files_at, fork_files, restore, snapshots_named
 from headway_debugger.fork import continue_from, editable
-from headway.heads import HeadFile
 from headway_debugger.replay import Recording, first_divergence, recorded_model, recorded_tools
 from headway_debugger.tree import ThreadTree, resolve
 from headway_debugger.upkeep import last_steps, prune

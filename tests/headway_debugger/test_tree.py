@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from langchain_core.messages import HumanMessage
 from langgraph.types import Command
 
+from headway.heads import HeadFile, Heads
 from headway_debugger.backend import Backend, address
 from headway_debugger.fork import fork
-from headway.heads import HeadFile, Heads
 from headway_debugger.rows import Row, created
 from headway_debugger.tree import build_tree, resolve
 from headway_debugger.views import tree

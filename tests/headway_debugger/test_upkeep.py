@@ -7,9 +7,9 @@ from debugger_support import Delta, Plain, build, parent_graph, stored_rows, tex
 from langchain_core.messages import HumanMessage
 from langgraph.types import Command
 
+from headway.heads import Heads
 from headway_debugger.backend import Backend, address
 from headway_debugger.fork import continue_from, fork
-from headway.heads import Heads
 from headway_debugger.tree import build_tree, resolve
 from headway_debugger.upkeep import copy, delete, heads_after_prune, last_steps, prune
 from headway_debugger.views import tree
