@@ -13,6 +13,7 @@ from langgraph.types import Command, StateSnapshot
 
 from headway.branches import BranchView
 from headway.build import Agent, Options, compile_agent, make_parts
+from headway.context import Context
 from headway.events import Event
 from headway.heads import MAIN, HeadFile
 from headway.outcome import Outcome
@@ -33,6 +34,7 @@ from headway_tools.errors import HeadwayError
 from headway_tools.home import Home, default_home
 from headway_tools.locks import BranchLock
 from headway_tools.replace import sweep
+from headway_tools.values import clean_text
 
 
 @dataclass(frozen=True)
@@ -95,8 +97,10 @@ def prepare(
         raise HeadwayError("give a task, or a thread_id to go on with")
     if task is not None and not task.strip():
         raise HeadwayError("the task is empty")
+    task = clean_text(task) if task is not None else None
     parts = make_parts(model, tools=tools, name=name, options=options)
     parts.require_isolation()
+    parts.chat(Context())
     home = None if parts.settings.memory else Home(parts.settings.home or default_home())
     thread = thread_id or new_thread_id(task or "")
     if home is None:

@@ -14,8 +14,8 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 
-from headway.approvals import must_ask
-from headway.context import Context, effective_ask
+from headway.approvals import Rules, must_ask
+from headway.context import Context
 from headway.costs import add_attempts, add_reply
 from headway.limits import Limits
 from headway.models import ModelFailure, acall_model, call_model
@@ -43,6 +43,7 @@ class Plan:
     model: BaseChatModel
     model_name: str
     request: Request
+    rules: Rules
     started: float
     notify: Callable[[dict[str, Any]], None]
     shrunk: bool = False
@@ -112,8 +113,19 @@ def prepare(state: State, runtime: Runtime[Context], parts: Parts) -> Plan | Upd
     limit = run.get("closing") or reached(run, limits, request.tokens, cost)
     if limit:
         return _stop(run, Stop(status="limit", limit=limit))
+    if request.window.get("step", 0) > state.get("hw_window", {}).get("step", 0):
+        runtime.stream_writer(_shortened(request))
     return Plan(
-        state, parts, context, limits, model, name, request, time.monotonic(), runtime.stream_writer
+        state=state,
+        parts=parts,
+        context=context,
+        limits=limits,
+        model=model,
+        model_name=name,
+        request=request,
+        rules=parts.rules(state, runtime),
+        started=time.monotonic(),
+        notify=runtime.stream_writer,
     )
 
 
@@ -121,10 +133,10 @@ def failed(plan: Plan, failure: ModelFailure) -> Plan | Update:
     """After a failure for good: shrink the request once where it was too long, go over to the
     text protocol where the server takes no tools, else stop."""
     if failure.kind == "context_length" and not plan.shrunk:
-        plan.notify({"type": "note", "about": "context", "text": "request too long: shortened"})
         request = build(
             plan.state, parts=plan.parts, context=plan.context, model=plan.model, shrink=True
         )
+        plan.notify(_shortened(request, because=f"{failure.message}: "))
         return replace(plan, request=request, shrunk=True)
     if failure.kind == "no_tools" and plan.parts.fall_back(plan.model_name):
         text = f"{plan.model_name} takes no tools ({failure.message}): text protocol from now on"
@@ -192,19 +204,13 @@ def _warned(plan: Plan) -> Run:
 
 
 def _asks(plan: Plan, message: AIMessage) -> list[str]:
-    settings = plan.parts.settings
     bad = meta(message).get("call_errors", {})
     return [
         call["id"] or ""
         for call in message.tool_calls
         if call["id"] not in bad
         and must_ask(
-            call["name"],
-            call["args"],
-            kind=plan.parts.declaration(call["name"]).kind,
-            ask=effective_ask(settings, plan.context),
-            allow=settings.allow,
-            interactive=settings.interactive,
+            call["name"], call["args"], plan.parts.declaration(call["name"]).kind, plan.rules
         )
     ]
 
@@ -225,6 +231,14 @@ def _alone(message: AIMessage, parts: Parts) -> AIMessage:
         if tool is not None and HANDOFF in (tool.metadata or {}) and call["id"] not in bad:
             return message.model_copy(update={"tool_calls": [call]})
     return message
+
+
+def _shortened(request: Request, because: str = "") -> dict[str, Any]:
+    text = (
+        f"{because}requests hold older steps shortened from here on (about {request.tokens} "
+        "tokens); the thread keeps them"
+    )
+    return {"type": "note", "about": "context", "text": text}
 
 
 def _seconds(plan: Plan) -> float:
