@@ -6,6 +6,7 @@ import random
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
@@ -22,6 +23,7 @@ from headway.window.brief import output_id
 from headway_tools.home import Home
 from headway_tools.read_output import read_output_tool
 from headway_tools.values import is_plain
+from openai_server import OpenAIServer, calls, fails, says
 from policies import call, each_time, replies
 
 MODES = ("values", "updates", "messages", "custom", "tasks", "checkpoints", "debug")
@@ -315,3 +317,87 @@ def test_what_the_model_sees_is_the_same_sync_and_async() -> None:
         return build_agent(model, tools=[big, read_output_tool()], checkpointer=InMemorySaver())
 
     assert texts(agent().invoke(ASK, CONFIG)) == texts(asyncio.run(agent().ainvoke(ASK, CONFIG)))
+
+
+WORDINGS = {
+    "OpenAI": (
+        "This model's maximum context length is 8192 tokens. However, your messages resulted in "
+        "9000 tokens. Please reduce the length of the messages."
+    ),
+    "Anthropic": "prompt is too long: 210000 tokens > 200000 maximum",
+    "Gemini": "The input token count (1200000) exceeds the maximum number of tokens allowed",
+    "Mistral": "Prompt contains 40000 tokens, too large: the maximum context length is 32768",
+    "xAI": "This model's maximum prompt length is 131072 but the request contains 140000 tokens.",
+    "DeepSeek": "Range of input length should be [1, 129024]",
+    "llama.cpp": "the request exceeds the available context size, try increasing it",
+    "vLLM": "Input length (9001) exceeds model's maximum context length (8192).",
+    "Moonshot": "Invalid request: Your request exceeded model token limit: 8192",
+}
+
+
+def requested(server: OpenAIServer) -> list[int]:
+    return [len(json.dumps(request.messages)) for request in server.requests]
+
+
+def served(server: OpenAIServer, **options: Any) -> Any:
+    return build_agent("openai:m", tools=[big], base_url=server.url, api_key="sk-test", **options)
+
+
+@pytest.mark.parametrize("vendor", WORDINGS)
+def test_a_request_that_is_too_long_is_shortened_once_and_sent_once_more(vendor: str) -> None:
+    looks = [calls("big", f"c{n}", number=n, size=9_000) for n in range(6)]
+    refusal = fails(400, WORDINGS[vendor])
+    script = [*looks, refusal, says("enough seen"), says("and more")]
+    with OpenAIServer(script) as server:
+        agent = served(server, checkpointer=InMemorySaver(), memory=True)
+        parts: list[Any] = list(agent.stream(ASK, CONFIG, stream_mode=["custom"]))
+        first = agent.get_state(CONFIG).values
+        second = agent.invoke({"messages": [("user", "go on")]}, CONFIG)
+    sizes = requested(server)
+    assert (first["outcome"]["status"], first["outcome"]["answer"]) == ("completed", "enough seen")
+    assert len(sizes) == len(script)
+    assert sizes[7] < 0.7 * sizes[6]
+    assert sizes[8] < sizes[6], "what was too long once is not tried again"
+    assert [p["about"] for _, p in parts if p["type"] == "note"] == ["context"]
+    assert len(texts(first)) == 6
+    assert second["outcome"]["answer"] == "and more"
+    assert not server.refused
+
+
+def test_a_server_that_refuses_the_shorter_request_too_ends_the_run_in_a_usable_thread() -> None:
+    script = [calls("big", number=1, size=9_000), *[fails(400, WORDINGS["OpenAI"])] * 2, says("ok")]
+    with OpenAIServer(script) as server:
+        agent = served(server, checkpointer=InMemorySaver(), memory=True)
+        first = agent.invoke(ASK, CONFIG)
+        second = agent.invoke({"messages": [("user", "go on")]}, CONFIG)
+    assert first["outcome"]["status"] == "model_error"
+    assert first["outcome"]["evidence"]["kind"] == "context_length"
+    assert second["outcome"]["status"] == "completed"
+    assert len(server.requests) == 4
+
+
+def test_each_request_begins_with_the_bytes_of_the_one_before_over_forty_steps() -> None:
+    script = [calls("big", f"c{n}", number=n, size=2_000) for n in range(40)]
+    with OpenAIServer([*script, says("done")]) as server:
+        result = served(server, memory=True).invoke(ASK)
+    assert result["outcome"]["status"] == "completed"
+    assert len(server.requests) == 41
+    bodies = [[json.dumps(m) for m in request.messages] for request in server.requests]
+    heads = [{**request.body, "messages": None} for request in server.requests]
+    for earlier, later in pairwise(bodies):
+        assert later[: len(earlier)] == earlier
+    assert all(head == heads[0] for head in heads[1:])
+
+
+def test_the_tools_count_towards_the_limit_of_tokens() -> None:
+    @tool(description="A description of some length. " * 400)
+    def long_winded() -> str:
+        return ""
+
+    model = replies("done")
+    limits = Limits(tokens=2_500)
+    assert run_agent("x", model=model, limits=limits).status == "completed"
+    assert run_agent("x", model=model, tools=[long_winded], limits=limits).usage.model_calls == 1
+    with_usage = run_agent("x", model=model, tools=[long_winded])
+    assert with_usage.usage.estimated
+    assert with_usage.usage.input_tokens > 3_000
