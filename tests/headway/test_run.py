@@ -363,3 +363,11 @@ def test_a_model_that_repeats_a_message_object_loses_no_history() -> None:
         {"configurable": {"thread_id": "t"}}
     )
     assert [m.text for m in state.values["messages"]] == ["a", "same", "b", "same"]
+
+
+def test_a_command_ends_with_the_runs_time(workspace: Path) -> None:
+    model = replies(bash("sleep 60"), "late")
+    result = run_agent("x", model=model, workspace=workspace, limits=Limits(seconds=1.5))
+    assert (result.status, result.limit) == ("limit", "seconds")
+    assert result.usage.seconds < 30
+    assert result.commands[0].timed_out

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from itertools import groupby
 from typing import Any, Final, cast
 
@@ -24,7 +25,7 @@ from headway.fence import Check, ahold, hold, lease_of
 from headway.history import open_calls
 from headway.notes import meta
 from headway.parts import Parts, Update
-from headway.spending import tool_calls_left
+from headway.spending import seconds_left, tool_calls_left
 from headway.state import Observation, Run, State
 from headway_tools.env import use_env
 from headway_tools.errors import FailureCode, HeadwayError, ToolFailure
@@ -77,13 +78,15 @@ class Tools(ToolNode):
 
     def _open(self, state: State, check: Check) -> Batch:
         runtime = get_runtime(Context)
+        limits, run = self._parts.limits(runtime), state.get("hw_run", {})
+        timeout = seconds_left(run, limits, limits.tool_timeout)
         return Batch(
-            env=self._parts.env(state, runtime),
+            env=replace(self._parts.env(state, runtime), tool_timeout=timeout),
             check=check,
             declaration=self._parts.declaration,
             files=state.get("hw_files", ""),
-            run=state.get("hw_run", {}),
-            limits=self._parts.limits(runtime),
+            run=run,
+            limits=limits,
             started=time.monotonic(),
         )
 
