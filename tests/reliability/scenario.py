@@ -53,7 +53,8 @@ class Then:
 @dataclass(frozen=True)
 class Row:
     name: str
-    script: Sequence[Answer]
+    script: Sequence[Answer] | Callable[[Request], Reply]
+    """The replies in order, or what answers each request."""
     status: Status = "completed"
     limit: LimitKind | None = None
     answer: str | None = None
@@ -62,7 +63,7 @@ class Row:
     told: Sequence[str] = ()
     """What each call is answered, in order: `ok`, or the code of its error."""
     requests: int | None = None
-    """Requests that reach the server; None: each reply of the script is asked for once."""
+    """Requests that reach the server; None: as many as the script has replies."""
     evidence: str | None = None
     """The kind of failure (`model_error`), or the rule (`no_progress`)."""
     warns: str | None = None

@@ -2,9 +2,11 @@
 
 from reliability.model_rows import MODEL_ROWS
 from reliability.scenario import Row
+from reliability.wire_rows import WIRE_ROWS
 
 SECTIONS: dict[str, dict[str, list[Row]]] = {
     "What comes back from a model": MODEL_ROWS,
+    "The wire": WIRE_ROWS,
 }
 
 
