@@ -4,63 +4,101 @@ The shape is LangChain's human-in-the-loop one: `action_requests` and `review_co
 `decisions` by position back. Whatever is not clearly an approval runs nothing.
 """
 
-from collections.abc import Mapping, Sequence
-from fnmatch import fnmatchcase
-from pathlib import PurePosixPath
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from langchain_core.messages import ToolCall
 
-from headway.commands import allowed_by, destructive
+from headway.destructive import IsPath, destructive, unseen
+from headway.permitted import allowed_by, check_rule
+from headway_tools.errors import HeadwayError
 from headway_tools.kinds import Kind
+from headway_tools.patterns import covers
 
 ASK_USER: Final = "ask_user"
 BASH: Final = "bash"
 
+Ask = Literal["never", "edits", "all"]
+"""Which calls a person is asked about: none beyond the rules, edits and commands, every call."""
+
 Decision = dict[str, Any]
 
 
-def must_ask(
-    name: str,
-    args: Mapping[str, Any],
-    *,
-    kind: Kind,
-    ask: Literal["never", "edits", "all"],
-    allow: Sequence[str],
-    interactive: bool,
-) -> bool:
+def as_given(path: str) -> str | None:
+    """A path from the workspace's top by its name alone; None where it may lead elsewhere."""
+    return None if path.startswith("/") or ".." in path.split("/") else path
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Who is asked about what. `place` finds the path that a name really leads to, None where
+    that is outside the workspace; `is_path` tells files from branches."""
+
+    ask: Ask = "never"
+    allow: Sequence[str] = ()
+    interactive: bool = False
+    place: Callable[[str], str | None] = as_given
+    is_path: IsPath = unseen
+
+
+def must_ask(name: str, args: Mapping[str, Any], kind: Kind, rules: Rules) -> bool:
     """True where a person decides before this call runs: every question, what `ask` covers, and,
     where somebody can answer, commands that destroy work; less what a rule of `allow` permits."""
     if name == ASK_USER:
         return True
-    covered = ask == "all" or (ask == "edits" and kind == "write")
-    if not covered and not (interactive and _destroys(name, args)):
+    destroys = name == BASH and destructive(str(args.get("command", "")), rules.is_path) is not None
+    covered = rules.ask == "all" or (rules.ask == "edits" and kind == "write")
+    if not covered and not (destroys and rules.interactive):
         return False
-    return not any(allows(rule, name, args) for rule in allow)
+    return not any(
+        allows(rule, name, args, rules.place) and not (destroys and _is_open(rule))
+        for rule in rules.allow
+    )
 
 
-def _destroys(name: str, args: Mapping[str, Any]) -> bool:
-    return name == BASH and destructive(str(args.get("command", ""))) is not None
+def _is_open(rule: str) -> bool:
+    """A rule for any arguments: nobody had a command that destroys work in mind."""
+    return rule.rstrip(" )").endswith("*")
 
 
-def allows(rule: str, name: str, args: Mapping[str, Any]) -> bool:
+def check_rules(rules: Sequence[str]) -> None:
+    """`HeadwayError` for a rule that could never match."""
+    for rule in rules:
+        tool, what = _parts(rule)
+        if tool == BASH and what is not None:
+            check_rule(what)
+
+
+def allows(
+    rule: str,
+    name: str,
+    args: Mapping[str, Any],
+    place: Callable[[str], str | None] = as_given,
+) -> bool:
     """True where `rule` permits this call: `tool`, or `tool(what)` with a command's words
-    (`bash(git status)`, `bash(pytest *)`) or a glob of the path (`edit(docs/**)`)."""
-    tool, _, rest = rule.partition("(")
-    if tool.strip() != name:
+    (`bash(git status)`, `bash(git log *)`) or a path pattern as `--protect` takes it
+    (`edit(docs/**)`)."""
+    tool, what = _parts(rule)
+    if tool != name:
         return False
-    if not rest:
+    if what is None:
         return True
-    what = rest.rstrip().removesuffix(")")
     if name == BASH:
         return allowed_by(str(args.get("command", "")), what)
-    path = PurePosixPath(str(args.get("path", "")))
-    return ".." not in path.parts and not path.is_absolute() and _covers(what, str(path))
+    given = args.get("path")
+    path = place(given) if isinstance(given, str) else None
+    return path is not None and covers((what,), path)
 
 
-def _covers(pattern: str, path: str) -> bool:
-    folder = pattern.removesuffix("/**")
-    return fnmatchcase(path, pattern) or (folder != pattern and path.startswith(f"{folder}/"))
+def _parts(rule: str) -> tuple[str, str | None]:
+    found = re.fullmatch(r"\s*([^()\s]+)\s*(?:\((.*)\))?\s*", rule, re.DOTALL)
+    if found is None or (found[2] is not None and re.match(r"\s*(!|$)", found[2])):
+        raise HeadwayError(
+            f"allow rule {rule!r}: write it as tool, bash(git log *) or edit(docs/**)"
+        )
+    return found[1], found[2]
 
 
 def question(calls: Sequence[ToolCall], error: str = "") -> dict[str, Any]:
@@ -79,8 +117,11 @@ def _choices(name: str) -> list[str]:
     return ["respond"] if name == ASK_USER else ["approve", "edit", "reject"]
 
 
-def read_answer(answer: object, calls: Sequence[ToolCall]) -> dict[str, Decision] | str:
-    """Decisions by call id, or what is wrong with the answer (then it is asked again)."""
+def read_answer(
+    answer: object, calls: Sequence[ToolCall], tools: Collection[str] = ()
+) -> dict[str, Decision] | str:
+    """Decisions by call id, or what is wrong with the answer (then it is asked again). An edit
+    must name one of `tools`."""
     given = answer.get("decisions") if isinstance(answer, Mapping) else None
     if not isinstance(given, list) or len(given) != len(calls):
         return f"give {len(calls)} decisions, one for each action in order"
@@ -89,18 +130,18 @@ def read_answer(answer: object, calls: Sequence[ToolCall]) -> dict[str, Decision
         kind = decision.get("type") if isinstance(decision, Mapping) else None
         if kind not in _choices(call["name"]) and kind != "reject":
             return f"{call['name']}: decide by one of {', '.join(_choices(call['name']))}"
-        if kind == "edit" and not _edited(decision):
-            return f"{call['name']}: an edit needs edited_action with name and args"
+        if kind == "edit" and not _is_action(decision.get("edited_action"), tools):
+            return f"{call['name']}: an edit needs edited_action with a tool's name and args"
         if kind == "respond" and not isinstance(decision.get("message"), str):
             return f"{call['name']}: an answer needs a message"
         decisions[call["id"] or ""] = dict(decision)
     return decisions
 
 
-def _edited(decision: Mapping[str, Any]) -> bool:
-    action = decision.get("edited_action")
+def _is_action(action: object, tools: Collection[str]) -> bool:
     return (
         isinstance(action, Mapping)
-        and isinstance(action.get("name"), str)
+        and action.get("name") in tools
+        and action.get("name") != ASK_USER
         and isinstance(action.get("args"), Mapping)
     )

@@ -16,7 +16,8 @@ from pydantic import BaseModel
 from typing_extensions import TypedDict, Unpack
 
 from headway.agent import assemble
-from headway.context import Ask, Context, Protocol, Settings
+from headway.approvals import Ask, check_rules
+from headway.context import ASK_ORDER, Context, Protocol, Settings
 from headway.environment import Environments
 from headway.limits import Limits
 from headway.models.retry import RetryPolicy
@@ -147,6 +148,9 @@ def settings_from(model: str | None, options: Options) -> Settings:
     settings = Settings(model=model, limits=options.get("limits") or Limits(), **given)
     if isinstance(settings.protect, str) or any(len(p) == 0 for p in settings.protect):
         raise HeadwayError("protect takes a list of files, folders or globs")
+    if settings.ask not in ASK_ORDER:
+        raise HeadwayError(f"ask takes {', '.join(ASK_ORDER)}, not {settings.ask!r}")
+    check_rules(settings.allow)
     workspace = settings.workspace
     if workspace is None:
         return settings

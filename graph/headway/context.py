@@ -11,6 +11,7 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from headway.approvals import Ask
 from headway.limits import Limits
 from headway.models.retry import RetryPolicy
 from headway.prices import Price
@@ -18,9 +19,6 @@ from headway.progress import ProgressSettings
 from headway.truncation import Truncation, TruncationLimits
 from headway_tools.errors import HeadwayError
 from headway_tools.sandbox import SandboxKind
-
-Ask = Literal["never", "edits", "all"]
-"""Which calls a person is asked about: none beyond the rules, edits and commands, every call."""
 
 Protocol = Literal["auto", "native", "text"]
 """How tools are called: as the server offers it, by lines of text, or natively until a server

@@ -1,7 +1,7 @@
 """What the nodes of one agent are bound to: settings, tools, model, environments."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -10,7 +10,15 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime, get_runtime
 
-from headway.context import Context, Settings, coerce_context, effective_limits, effective_model
+from headway.approvals import Rules
+from headway.context import (
+    Context,
+    Settings,
+    coerce_context,
+    effective_ask,
+    effective_limits,
+    effective_model,
+)
 from headway.environment import Environments
 from headway.limits import Limits
 from headway.models import open_model
@@ -70,6 +78,15 @@ class Parts:
         thread_id = info.thread_id if info else None
         run_id = state.get("hw_run", {}).get("id", "")
         return self.environments.get(thread_id, state.get("hw_branch", ""), run_id)
+
+    def rules(self, state: State, runtime: Runtime[Context]) -> Rules:
+        """Who is asked about which calls; paths are those of this state's branch."""
+        given = self.settings
+        rules = Rules(effective_ask(given, self.context(runtime)), given.allow, given.interactive)
+        workspace = self.env(state, runtime).workspace
+        if workspace is None:
+            return rules
+        return replace(rules, place=workspace.really, is_path=workspace.has)
 
     def chat(self, context: Context) -> tuple[BaseChatModel, str]:
         """The model to call, in the protocol that it speaks, and its name."""

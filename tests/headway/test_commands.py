@@ -1,120 +1,135 @@
-"""Allow rules match one plain command only; destructive commands are found wherever they hide."""
+"""What is taken for one plain command is exactly that, for a real bash."""
+
+import subprocess
+from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from headway.approvals import allows, must_ask
-from headway.commands import destructive
+from headway.commands import has_option, plain_words, program, simple_commands
 
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        "git status && rm -rf b",
-        "git status; curl x",
-        "git status\nrm x",
-        "git status $(rm x)",
-        "git status `rm x`",
-        "git status > ~/.bashrc",
-        "git status | sh",
-        "git status & rm x",
-        "env X=1 git status",
-        "X=1 git status",
-        "git -c core.pager=rm status",
-        "git status $HOME",
-        "find . -exec rm {} +",
-        "python -c 'import os'",
-        "sudo git status",
-        "git status \\\n; rm x",
-        'git status "$(rm x)"',
-    ],
-)
-def test_an_allow_rule_is_not_stretched(command: str) -> None:
-    rules = ["bash(git status)", "bash(git status *)", "bash(git *)", "bash(find *)", "bash(env *)"]
-    assert not any(allows(rule, "bash", {"command": command}) for rule in rules)
+PIECES = (
+    "say", "a", " ", "\t", "\n", "\r", "'", '"', "\\", ";", "&", "|", ">", "<", "$", "`", "(", ")",
+    "{", "}", ",", "*", "?", "[", "]", "~", "#", "!", "=", "^", "-", "--", "/", ".", "%", "@", "+",
+    ":", "\u00a0", "\u2028", "é", "\x00", "\x1b", "$IFS", "$(a)", "{a,b}", "x=1", "if", "2>b",
+)  # fmt: skip
+CANARY = "made-by-a-shell"
 
 
-@pytest.mark.parametrize(
-    ("rule", "command"),
-    [
-        ("bash(git status)", "git status"),
-        ("bash(git log *)", "git log --oneline -5"),
-        ("bash(grep *)", "grep -rn 'a;b' src"),
-        ("bash(python -m unittest *)", "python -m unittest discover -s tests"),
-        ("bash", "anything; at all"),
-    ],
-)
-def test_an_allow_rule_matches_what_it_says(rule: str, command: str) -> None:
-    assert allows(rule, "bash", {"command": command})
+@pytest.fixture(scope="module")
+def arena(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder whose only program `say` prints its arguments, each ended by NUL."""
+    folder = tmp_path_factory.mktemp("arena")
+    say = folder / "bin" / "say"
+    say.parent.mkdir()
+    say.write_text('#!/bin/sh\nfor word in say "$@"; do printf \'%s\\0\' "$word"; done\n')
+    say.chmod(0o755)
+    (folder / "work").mkdir()
+    (folder / "work" / "a").touch()
+    return folder
 
 
-def test_a_rule_for_paths_stays_beneath_its_folder() -> None:
-    assert allows("edit(docs/**)", "edit", {"path": "docs/a/b.md"})
-    assert not allows("edit(docs/**)", "edit", {"path": "docs/../src/a.py"})
-    assert not allows("edit(docs/**)", "edit", {"path": "/docs/a.md"})
-    assert not allows("edit(docs/**)", "bash", {"command": "ls docs/a"})
+def as_bash_has_it(arena: Path, command: str) -> list[str]:
+    done = subprocess.run(
+        ["/bin/bash", "-c", command],
+        cwd=arena / "work",
+        env={"PATH": str(arena / "bin"), "HOME": CANARY, "LC_ALL": "C.UTF-8"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        check=False,
+    )
+    return done.stdout.decode().split("\0")[:-1]
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "git reset --hard",
-        "git -C . checkout -- .",
-        "git checkout .",
-        "git restore .",
-        "git restore --staged --worktree a",
-        "git clean -fdx",
-        "git stash && git stash drop",
-        "git push --force origin main",
-        "git push origin +main",
-        "git branch -D topic",
-        "rm -rf src",
-        "rm -r -f ../x",
-        "cd a && rm -rf .",
-        "ls; sudo rm -rf /",
-        "env X=1 git reset --hard",
-        "bash -c 'git clean -fd'",
-        "find . -name '*.py' -delete",
-        "find . -exec rm {} +",
-        "ls | xargs rm -rf",
-        "echo $(git reset --hard)",
-        "timeout 5 git clean -f",
-        "dd if=/dev/zero of=a.img",
-        "truncate -s 0 data.db",
-        "/bin/rm -rf src",
-    ],
-)
-def test_destructive_commands_are_found(command: str) -> None:
-    assert destructive(command)
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=8).map("".join))
+def test_plain_words_are_what_bash_passes_on(arena: Path, rest: str) -> None:
+    words = plain_words(f"say {rest}")
+    if words is not None:
+        assert as_bash_has_it(arena, f"say {rest}") == words
+        assert [path.name for path in (arena / "work").iterdir()] == ["a"]
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.text("ab;&|<>$`\\*?{}~#!() \n", max_size=4), max_size=3))
+def test_quoted_words_arrive_as_they_are(arena: Path, words: list[str]) -> None:
+    command = " ".join(["say", *(f"'{word}'" for word in words)])
+    if "\n" in command:
+        assert plain_words(command) is None
+    else:
+        assert plain_words(command) == ["say", *words] == as_bash_has_it(arena, command)
 
 
 @pytest.mark.parametrize(
     "command",
     [
-        "git status",
-        "git stash",
-        "git checkout -b topic",
-        "git restore --staged a",
-        "git push origin main",
-        "rm a.txt",
-        "rm -rf build node_modules/.cache",
-        "rm -rf /tmp/x",
-        "echo 'git reset --hard'",
-        "grep -rn 'rm -rf' .",
-        "python -m unittest",
-        "git log --grep 'reset --hard'",
+        "",
+        " ",
+        "'' x",
+        "x=1",
+        "x+=1 y",
+        "a 'b",
+        'a "b',
+        "a\0b",
+        "a\rb",
+        "a $'b'",
+        "a b #c",
+        "a *",
+        "a ~",
     ],
 )
-def test_ordinary_commands_are_not(command: str) -> None:
-    assert destructive(command) is None
+def test_anything_a_shell_would_act_upon_is_not_plain(command: str) -> None:
+    assert plain_words(command) is None
 
 
-def test_destructive_commands_are_asked_about_only_where_somebody_answers() -> None:
-    def ask(interactive: bool, allow: tuple[str, ...] = ()) -> bool:
-        return must_ask(
-            "bash", {"command": "git reset --hard"}, kind="write", ask="never", allow=allow,
-            interactive=interactive,
-        )  # fmt: skip
+@pytest.mark.parametrize(
+    ("args", "option", "found"),
+    [
+        (["--output=x"], "--output", True),
+        (["--outp", "x"], "--output", True),
+        (["--output-indicator-new=x"], "--output", False),
+        (["--"], "--output", False),
+        (["-uofile"], "-o", True),
+        (["-u", "-o"], "-o", True),
+        (["--only"], "-o", False),
+        (["o"], "-o", False),
+        (["-exec"], "-exec", True),
+        (["-executable"], "-exec", False),
+        (["foreach"], "foreach", True),
+    ],
+)
+def test_options_are_found_abbreviated_bundled_and_attached(
+    args: list[str], option: str, found: bool
+) -> None:
+    assert has_option(args, (option,)) is found
 
-    assert ask(True)
-    assert not ask(False)
-    assert not ask(True, ("bash(git reset --hard)",))
+
+def test_programs_are_known_without_folder_and_version() -> None:
+    assert [program(w) for w in ("/usr/bin/python3.12", "git", "./7z", "3")] == [
+        "python", "git", "7z", "3",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("a; b c", ["b", "c"]),
+        ("a &&\nb c", ["b", "c"]),
+        ("a \\\n b", ["a", "b"]),
+        ('x "$(y; (b c))"', ["b", "c"]),
+        ("x `b c`", ["b", "c"]),
+        ("diff <(b c) d", ["b", "c"]),
+        ("{b,c}", ["b", "c"]),
+        ("b${IFS}c", ["b", "c"]),
+        ("b$IFS'c'", ["b", "c"]),
+        ("cat <<E\nit's\nE\nb c", ["b", "c"]),
+    ],
+)
+def test_every_part_of_a_compound_command_is_found(command: str, words: list[str]) -> None:
+    assert words in list(simple_commands(command))
+
+
+@given(st.text(max_size=60))
+def test_any_text_can_be_read(text: str) -> None:
+    assert all(isinstance(word, str) for words in simple_commands(text) for word in words)

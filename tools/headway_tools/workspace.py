@@ -74,6 +74,18 @@ class Workspace:
             self._check(place.path, writing)
             yield place
 
+    def really(self, given: str) -> str | None:
+        """Where `given` leads through links, from the workspace's top; None if that is outside."""
+        with suppress(ToolFailure, OSError, ValueError):
+            top = os.path.realpath(self.root)
+            target = os.path.realpath(Path(top, self.locate(given)))
+            return target[len(top) + 1 :] if target.startswith(f"{top}/") else None
+        return None
+
+    def has(self, name: str) -> bool:
+        """Whether a file or folder of this name stands at this place of the workspace."""
+        return "\0" not in name and os.path.lexists(self.root / name)
+
     def is_protected(self, relative: str) -> bool:
         """Whether tools refuse to change it; the target of a protected link counts."""
         return covers((*self.protect, *self._link_targets(), *ALWAYS_PROTECTED), relative)
