@@ -25,8 +25,8 @@ from headway_tools.results import observation
 MOST_OF_AN_ERROR: Final = 2000
 """Characters of a tool's exception that the model is shown."""
 
-MOST_NAMED: Final = 100
-"""Changed files that a shortened request lists."""
+MOST_NAMED: Final = 30
+"""Changed files that a shortened request lists; every checkpoint holds them."""
 
 STILL_RUNNING: Final = "it may still be running in the background"
 

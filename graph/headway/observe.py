@@ -1,7 +1,7 @@
 """From references to the bounded text that the model sees."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from headway.parts import Parts
 from headway.state import Observation
@@ -9,6 +9,9 @@ from headway.truncation import shorten
 from headway_tools.env import ToolEnv
 from headway_tools.errors import ToolFailure
 from headway_tools.results import observation
+
+MOST_REMEMBERED: Final = 50_000
+"""Characters of a shown result that is kept for the next node."""
 
 
 def texts(
@@ -27,14 +30,21 @@ def bounded(text: str, name: str, parts: Parts) -> str:
 def _text(seen: Observation, env: ToolEnv, parts: Parts, tools: frozenset[str]) -> str | list[Any]:
     if "output" not in seen:
         return seen.get("text", "")
+    key = (seen["output"], seen["sha"], seen["name"])
+    known = parts.shown.get(key)
+    if known is not None:
+        return known
     try:
         whole = env.journal.read(seen["output"])
     except ToolFailure as failure:
         return observation(failure.as_result())
-    return shorten(
+    text = shorten(
         whole,
         limits=parts.settings.truncation,
         output=seen["output"],
         name=seen["name"],
         tools=tools,
     )
+    if isinstance(text, str) and len(text) <= MOST_REMEMBERED:
+        parts.shown.put(key, text)
+    return text

@@ -22,8 +22,9 @@ from headway.context import (
 from headway.environment import Environments
 from headway.limits import Limits
 from headway.models import open_model
-from headway.prefix import Prefixes
+from headway.prefix import Prefix
 from headway.protocol import TextProtocol
+from headway.recent import Recent
 from headway.state import State
 from headway.window import tool_weight
 from headway_tools.env import ToolEnv
@@ -44,7 +45,10 @@ class Parts:
     """A model object given by the builder; else the name in context or settings is opened."""
     environments: Environments
     name: str = "headway"
-    prefixes: Prefixes = field(default_factory=Prefixes)
+    prefixes: Recent[str, Prefix] = field(default_factory=lambda: Recent(64))
+    """The newest conversation of each of the last runs."""
+    shown: Recent[tuple[str, ...], str] = field(default_factory=lambda: Recent(64))
+    """Results as the model sees them: progress looks at one before truncate writes it."""
     _opened: dict[str, BaseChatModel] = field(default_factory=dict)
     _without_tools: set[str] = field(default_factory=set)
     """Names of models whose server refused tools."""

@@ -3,19 +3,13 @@
 Histories grow at their end; a turn that walks the whole would make a run of n rounds cost n².
 """
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from threading import Lock
-from typing import Final
 
 from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
 
 from headway.validity import problems
 from headway.window import weight
-
-MOST_KEPT: Final = 64
-"""Runs whose newest conversation is remembered."""
 
 
 @dataclass(frozen=True)
@@ -46,22 +40,3 @@ def extended(before: Prefix, history: Sequence[BaseMessage]) -> Prefix:
         message_ids=before.message_ids.union(m.id for m in new if m.id),
         weight=before.weight + weight(new),
     )
-
-
-class Prefixes:
-    """The newest prefix of each of the last runs."""
-
-    def __init__(self) -> None:
-        self._known: OrderedDict[str, Prefix] = OrderedDict()
-        self._lock = Lock()
-
-    def of(self, run: str, history: Sequence[BaseMessage]) -> Prefix:
-        """What is known of `history`, the conversation of `run`."""
-        with self._lock:
-            before = self._known.pop(run, Prefix())
-        found = extended(before, history)
-        with self._lock:
-            self._known[run] = found
-            while len(self._known) > MOST_KEPT:
-                self._known.popitem(last=False)
-        return found

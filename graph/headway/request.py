@@ -10,7 +10,7 @@ from langchain_core.tools import BaseTool
 from headway.context import Context, effective_limits
 from headway.history import mend
 from headway.parts import Parts
-from headway.prefix import Prefix
+from headway.prefix import Prefix, extended
 from headway.prices import cost_of
 from headway.prompt import system_prompt
 from headway.spending import last_call
@@ -55,7 +55,8 @@ def build(
     limits = effective_limits(parts.settings, context)
     window = window_tokens(parts, model)
     history, run = state.get("messages", []), state.get("hw_run", {})
-    prefix = parts.prefixes.of(run.get("id", ""), history)
+    prefix = extended(parts.prefixes.get(run.get("id", "")) or Prefix(), history)
+    parts.prefixes.put(run.get("id", ""), prefix)
     system = SystemMessage(clean_text(_system(parts, context, state)))
     messages = [system, *history] if prefix.valid else mend([system, *history])
     factor = factor_from(history)

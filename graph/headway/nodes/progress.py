@@ -33,7 +33,8 @@ def progress(state: State, runtime: Runtime[Context], *, parts: Parts) -> Update
     if verdict.level != "go_on":
         runtime.stream_writer({"type": "note", "about": "progress", "text": verdict.advice})
         told = {"level": verdict.level, "rule": verdict.rule, "advice": verdict.advice}
-    return {"hw_progress": memory, "hw_verdict": told, "hw_run": run}
+    changes = {"hw_run": run} if run != state["hw_run"] else {}
+    return {"hw_progress": memory, "hw_verdict": told, **changes}
 
 
 def _counter(content: str | list[Any], field: str | None) -> float | None:

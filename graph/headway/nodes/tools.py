@@ -13,6 +13,7 @@ from typing import Any, Final, cast
 
 from langchain_core.messages import ToolCall, ToolMessage, convert_to_messages
 from langchain_core.runnables import RunnableConfig
+from langgraph.config import get_config
 from langgraph.prebuilt import ToolNode
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.runtime import get_runtime
@@ -25,6 +26,7 @@ from headway.fence import Check, ahold, hold, lease_of
 from headway.history import open_calls
 from headway.notes import meta
 from headway.parts import Parts, Update
+from headway.settled import await_saved, wait_until_saved
 from headway.spending import seconds_left, tool_calls_left
 from headway.state import Observation, Run, State
 from headway_tools.env import use_env
@@ -51,6 +53,7 @@ class Tools(ToolNode):
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Run the open calls of the newest reply."""
+        wait_until_saved(get_config())
         with hold(self._lease(input)) as check:
             batch = self._open(input, check)
             groups = plan(input, self._parts, batch)
@@ -63,6 +66,7 @@ class Tools(ToolNode):
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """`invoke`, asynchronously; what touches the disk stays off the event loop."""
+        await await_saved(get_config())
         async with ahold(self._lease(input)) as check:
             batch = await asyncio.to_thread(self._open, input, check)
             groups = plan(input, self._parts, batch)
@@ -226,7 +230,7 @@ def _counted(batch: Batch, files: str) -> Run:
         "tool_calls": run.get("tool_calls", 0) + batch.allowed,
         "refused_calls": run.get("refused_calls", 0) + batch.refused,
         "seconds": run.get("seconds", 0.0) + time.monotonic() - batch.started,
-        "warnings": [*run.get("warnings", []), *batch.warnings],
+        "warnings": list(dict.fromkeys((*run.get("warnings", []), *batch.warnings))),
     }
 
 

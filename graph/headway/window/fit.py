@@ -20,7 +20,7 @@ TARGET: Final = 0.6
 DIGEST_SHARE: Final = 0.12
 """Of the room, for what stands in place of the steps left out."""
 
-MOST_FILES: Final = 100
+MOST_FILES: Final = 30
 """Files remembered in state, which every checkpoint holds."""
 
 _SPARING: Final = 300
