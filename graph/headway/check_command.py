@@ -10,7 +10,7 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -22,7 +22,7 @@ from headway.state import State
 from headway_tools.env import ToolEnv
 from headway_tools.errors import HeadwayError, SandboxError
 from headway_tools.sandbox import Cancel, CommandResult, open_sandbox
-from headway_tools.snapshots import DEPENDENCIES, Change, Snapshots
+from headway_tools.snapshots import CACHES, DEPENDENCIES, Change, Snapshots
 
 READ_BYTES: Final = 1 << 20
 """Of stdout and of stderr each in which failures are counted."""
@@ -32,12 +32,6 @@ PRINTED_BYTES: Final = 64 << 20
 
 MOST_KEPT: Final = 8_000
 """Characters of the output that the report keeps, its end."""
-
-NO_OLD_CACHES: Final = (
-    'export PYTHONPYCACHEPREFIX="$TMPDIR/pycache" MYPY_CACHE_DIR="$TMPDIR/mypy"'
-    ' RUFF_CACHE_DIR="$TMPDIR/ruff"\n'
-)
-"""Caches in the workspace are the run's to write: a forged one must not stand for its source."""
 
 _LACKS: Final = re.compile(
     r"No module named|ImportError|fixture '[^']*' not found|No rule to make target|No targets|"
@@ -75,7 +69,7 @@ class Command:
         policy = replace(policy, private=private, root=root, limits=limits)
         try:
             result = open_sandbox(policy, self.env.sandbox.kind).run(
-                NO_OLD_CACHES + self.text,
+                self.text,
                 timeout=max(0.05, self.deadline - time.monotonic()),
                 cancel=self.cancel,
             )
@@ -124,7 +118,9 @@ class Changed:
     """Tests of the start that were changed or deleted."""
     new_tests: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
-    """Folders of dependencies in which something was changed."""
+    """Files in folders of dependencies."""
+    caches: tuple[str, ...] = ()
+    """Files in caches: a forged one must not stand for its source."""
 
     @property
     def doubtful(self) -> tuple[str, ...]:
@@ -142,6 +138,8 @@ def check_command(command: Command, state: State) -> tuple[CheckReport, list[str
     if store is None or not start:
         return command.run(command.root), []
     changed = what_changed(command, state, store)
+    for path in changed.caches:
+        (command.root / path).unlink(missing_ok=True)
     report = command.run_without(changed.protected, store, start)
     if not report.passed:
         return report, _warnings(changed)
@@ -174,16 +172,15 @@ def what_changed(command: Command, state: State, store: Snapshots) -> Changed:
     changes = list(command.env.changes(state["hw_run"].get("files_at_start"), now))
     protected = tuple(c.path for c in changes if _is_protected(command, c.path))
     free = [change for change in changes if change.path not in protected]
-    began = state["hw_run"].get("began")
-    packages = [n.path for n in store.notes(now) if _in_dependencies(n.path)]
-    # the folder of a branch is newer than its run, so times of change there say nothing
-    newer = list(_newer(command.root, packages, began)) if began and not _branch(state) else []
+    newer = _left_out(command.root, state, store, now)
+    packages = [path for path in newer if _in_dependencies(path) and not _in_cache(path)]
     return Changed(
         protected=protected,
-        bending=(*(c.path for c in free if bends(c.path)), *filter(starts_python, newer)),
+        bending=(*(c.path for c in free if bends(c.path)), *filter(starts_python, packages)),
         tests=tuple(c.path for c in free if _is_test(c) and c.kind != "added"),
         new_tests=tuple(c.path for c in free if _is_test(c) and c.kind == "added"),
-        packages=tuple(f for f in packages if any(p.startswith(f"{f}/") for p in newer)),
+        packages=tuple(packages),
+        caches=tuple(path for path in newer if _in_cache(path)),
     )
 
 
@@ -199,26 +196,33 @@ def _is_test(change: Change) -> bool:
         is_test(change.path)
         and not bends(change.path)
         and entry is not None
-        and (entry.kind != "folder")
+        and entry.kind != "folder"
     )
 
 
 def _in_dependencies(path: str) -> bool:
-    return not set(DEPENDENCIES).isdisjoint(PurePosixPath(path).parts)
+    return any(f"/{folder}/" in f"/{path}/" for folder in DEPENDENCIES)
 
 
-def _branch(state: State) -> str:
-    return state.get("hw_branch", "")
+def _in_cache(path: str) -> bool:
+    return any(f"/{folder}/" in f"/{path}/" for folder in CACHES)
 
 
-def _newer(root: Path, folders: Sequence[str], since: float) -> Iterator[str]:
-    """Files below `folders` whose status changed after `since`: a time that commands cannot set."""
-    for folder in folders:
-        for above, _, names in os.walk(root / folder):
-            for name in names:
-                path = Path(above, name)
-                if path.lstat().st_ctime > since:
-                    yield path.relative_to(root).as_posix()
+def _left_out(root: Path, state: State, store: Snapshots, snapshot: str) -> list[str]:
+    """Files changed in this run in folders that snapshots leave out, by the time of their last
+    change of status, which commands cannot set. On a branch that time says nothing: its folder
+    was made later than its run began."""
+    began = state["hw_run"].get("began")
+    if began is None or state.get("hw_branch"):
+        return []
+    folders = [note.path for note in store.notes(snapshot) if note.reason == "excluded"]
+    return [
+        path.relative_to(root).as_posix()
+        for folder in folders
+        for above, _, names in os.walk(root / folder)
+        for path in (Path(above, name) for name in names)
+        if path.lstat().st_ctime > began
+    ]
 
 
 def _warnings(changed: Changed) -> list[str]:
