@@ -18,7 +18,7 @@ from headway.build import Agent, Options
 from headway.events import STREAM_MODES, Event, Events
 from headway.job import WAITING, Job, begin, end, folder_of, lock, next_input, prepare
 from headway.outcome import Outcome
-from headway.storage import async_sqlite_saver, sqlite_saver
+from headway.storage import open_async_saver, open_saver
 from headway_tools.home import Home
 
 LOCK_SECONDS: Final = 2.0
@@ -109,9 +109,7 @@ def stream_agent(
     """`run_agent` as events (`headway.events.Event`); the last one is `end` with the outcome."""
     job = prepare(task, model, tools, thread_id, branch, decisions, name, options)
     with ExitStack() as stack:
-        saver = checkpointer or _memory_or(
-            job, lambda home: stack.enter_context(sqlite_saver(home))
-        )
+        saver = checkpointer or _memory_or(job, lambda home: stack.enter_context(open_saver(home)))
         graph = job.graph(saver)
         stack.callback(job.parts.environments.close)
         folder = folder_of(graph.get_state(job.config)) if job.branched else ""
@@ -151,7 +149,7 @@ async def astream_agent(
             saver = checkpointer
         else:
             saver = (
-                await stack.enter_async_context(async_sqlite_saver(job.home))
+                await stack.enter_async_context(open_async_saver(job.home))
                 if job.home
                 else InMemorySaver()
             )

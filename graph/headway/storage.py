@@ -1,19 +1,53 @@
-"""The checkpoints of the data folder: SQLite, private, shared by processes."""
+"""Where checkpoints are kept: PostgreSQL if `HEADWAY_POSTGRES` names one, else one SQLite file
+in the data folder, private, shared by processes."""
 
+import importlib
 import os
 import sqlite3
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from types import ModuleType
+from typing import Any, Final
 
 import aiosqlite
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from headway_tools.errors import HeadwayError
 from headway_tools.home import Home
 
-BUSY_SECONDS = 30.0
+BUSY_SECONDS: Final = 30.0
 """How long a write waits for another process."""
+
+POSTGRES: Final = "HEADWAY_POSTGRES"
+"""The variable with the address, `postgresql://user:password@host:port/database`."""
+
+
+@contextmanager
+def open_saver(home: Home) -> Iterator[BaseCheckpointSaver[Any]]:
+    """The saver that the environment names, closed at the end."""
+    url = os.environ.get(POSTGRES)
+    with _postgres().postgres_saver(url) if url else sqlite_saver(home) as saver:
+        yield saver
+
+
+@asynccontextmanager
+async def open_async_saver(home: Home) -> AsyncIterator[BaseCheckpointSaver[Any]]:
+    """`open_saver`, asynchronously."""
+    url = os.environ.get(POSTGRES)
+    opened = _postgres().async_postgres_saver(url) if url else async_sqlite_saver(home)
+    async with opened as saver:
+        yield saver
+
+
+def _postgres() -> ModuleType:
+    try:
+        return importlib.import_module("headway.postgres")
+    except ImportError as error:
+        raise HeadwayError(
+            f"{POSTGRES} is set, but {error.name} is missing: pip install 'headway[postgres]'"
+        ) from error
 
 
 @contextmanager

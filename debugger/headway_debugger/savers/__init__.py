@@ -14,7 +14,8 @@ def rows_of(saver: object) -> RowStore | None:
         return MemoryRows(saver)
     if isinstance(saver, SqliteSaver):
         return SqliteRows(saver)
-    if type(saver).__module__ == "langgraph.checkpoint.postgres":  # an extra: not imported here
+    modules = {kind.__module__ for kind in type(saver).__mro__}
+    if "langgraph.checkpoint.postgres" in modules:  # an extra: not imported here
         from headway_debugger.savers.postgres import rows_of_postgres
 
         return rows_of_postgres(saver)
