@@ -13,19 +13,22 @@ from headway.protocol.reading import INVENTED, ONLY_FIRST, TOO_EARLY, TextCall
 CALL = TextCall("calculator", '{"expression": "2*3"}')
 
 
+EXPRESSION = '{"expression": "2*3"}'
+
+
 @pytest.mark.parametrize(
     "text",
     [
         'Thought: multiply\nAction: calculator\nAction Input: {"expression": "2*3"}\nPAUSE',
         'thought : multiply\nACTION: calculator\naction input :{"expression": "2*3"}\npause',
-        '**Thought:** multiply\n**Action:** `calculator`\n**Action Input:** `{"expression": "2*3"}`',
+        f"**Thought:** multiply\n**Action:** `calculator`\n**Action Input:** `{EXPRESSION}`",
         'Thought 1: multiply\nAction 1: calculator\nAction Input 1: {"expression": "2*3"}\n',
-        '### Thought: multiply\n\n  Action:\n  calculator\n  Action_Input:\n  {"expression": "2*3"}',
+        f"### Thought: multiply\n\n  Action:\n  calculator\n  Action_Input:\n  {EXPRESSION}",
         'multiply\nAction: calculator\nAction Input:\n```json\n{"expression": "2*3"}\n```\nPAUSE',
         'Thought: multiply\nAction: calculator({"expression": "2*3"})',
         'Thought: multiply\nAction: calculator {"expression": "2*3"} PAUSE',
         'Thought: multiply\nAction: calculator Action Input: {"expression": "2*3"} PAUSE',
-        'Question: 2*3?\nThought: multiply\nAction: [calculator]\nAction Input: {"expression": "2*3"}',
+        f"Question: 2*3?\nThought: multiply\nAction: [calculator]\nAction Input: {EXPRESSION}",
         '> Thought: multiply\n> Action: calculator\n> Action Input: {"expression": "2*3"}',
     ],
 )
@@ -42,7 +45,7 @@ def test_an_action_is_read_however_it_is_written(text: str) -> None:
         ("Final Answer: **6** in all", "**6** in all", ""),
         ("Final Answer: 6\nQuestion: what is 3*3?\nThought: I", "6", ""),
         ("Final Answer: 6\nThought: wait\nAction: calculator\nAction Input: {}", "6", ""),
-        ("Final Answer: broken.\nAction: restart the server.", "broken.\nAction: restart the server.", ""),
+        ("Final Answer: no.\nAction: restart the server.", "no.\nAction: restart the server.", ""),
         ("Final Answer: 6\nAction: calculator\nAction Input: {}", "6", ""),
     ],
 )  # fmt: skip
@@ -105,7 +108,7 @@ def test_labels_inside_the_json_of_an_input_are_part_of_it() -> None:
 WORDS = [
     "Thought:", "Action:", "Action Input:", "Final Answer:", "Observation:", "Question:", "PAUSE",
     "**Action:**", "calculator", '{"a": 1}', "{'a': 1}", '{"a": "\n', "```json\n", "```", "\n", " ",
-    "\n\n", "the result", "x" * 40, "Action: fix", "*", ":", "<think>", "</think>", "Final", "Äction",
+    "\n\n", "the result", "x" * 40, "Action: fix", "*", ":", "<think>", "</think>", "Final",
 ]  # fmt: skip
 TEXTS = st.lists(st.sampled_from(WORDS) | st.text(max_size=3), max_size=14).map("".join)
 

@@ -69,7 +69,7 @@ def test_a_run_has_the_trace_of_any_other(how: str) -> None:
     assert (last.tool_call, last.thought) == (None, "it is 5")
     second = [str(m.text) for m in texts.requests[1]]
     assert second[1:] == ["Question: 2+3?", ADD, "Observation: 5"]
-    assert "- add: Add two numbers.\n    a (integer)" in second[0]
+    assert '- add {"a": <integer>, "b": <integer>}: Add two numbers.' in second[0]
 
 
 def test_what_a_client_streams_is_the_message_of_the_history() -> None:
@@ -129,7 +129,7 @@ def test_the_last_call_offers_no_tools_and_takes_any_text() -> None:
     outcome = texts.run(limits=Limits(model_calls=2))
     assert (outcome.status, outcome.answer) == ("limit", "five, I guess")
     assert "No tool is available" in str(texts.requests[1][0].text)
-    assert "Tools:" not in str(texts.requests[1][0].text)
+    assert "Your tools" not in str(texts.requests[1][0].text)
 
 
 def test_a_call_in_another_printed_form_is_run_too() -> None:
@@ -268,7 +268,7 @@ def test_the_contract_shows_nested_parameters_as_their_schema() -> None:
     parameters = {"type": "object", "properties": {"options": part}, "required": ["options"]}
     function = {"name": "ask", "description": "Ask  the\n user.", "parameters": parameters}
     text = contract([{"type": "function", "function": function}])
-    assert f"- ask: Ask the user.\n    options (array): {json.dumps(part)}" in text
+    assert f'- ask {{"options": <array>}}: Ask the user.\n    options: {json.dumps(part)}' in text
 
 
 def test_file_tools_work_by_text(workspace: Path) -> None:
