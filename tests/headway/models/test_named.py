@@ -1,6 +1,9 @@
 """Opening a model by name, and the one line of advice where that fails."""
 
+import sys
+
 import pytest
+from langchain_openai import AzureChatOpenAI
 
 from headway.models import open_model
 from headway.models.openai import OpenAIModel
@@ -57,3 +60,16 @@ def test_a_proxy_setting_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     model = open_model("openai:m", api_key="k", base_url="http://127.0.0.1:8/v1")
     assert isinstance(model, OpenAIModel)
     assert model.openai_proxy == "http://127.0.0.1:3128"
+
+
+def test_other_providers_are_opened_by_their_own_class() -> None:
+    args = {"azure_endpoint": "http://127.0.0.1:9", "api_version": "2024-10-21", "temperature": 0}
+    model = open_model("azure_openai:gpt-4o", api_key="sk-mine", model_args=args)
+    assert isinstance(model, AzureChatOpenAI)
+    assert (model.model_name, model.temperature) == ("gpt-4o", 0)
+
+
+def test_without_the_extra_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "langchain.chat_models", None)
+    with pytest.raises(HeadwayError, match=r"pip install 'headway\[providers\]'"):
+        open_model("anthropic:claude", api_key="k")
