@@ -1,12 +1,14 @@
 """The gate, not the model: what a green check is worth after whatever a policy did to it."""
 
 import asyncio
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_core.messages import ToolCall
+from langchain_core.messages import AIMessage, BaseMessage, ToolCall
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel, RootModel
 
@@ -16,6 +18,7 @@ from headway.form import read_form
 from headway.influence import bends, is_test, shadows
 from headway.progress import Flat, ProgressSettings
 from headway.run import Control, astream_agent
+from headway.testing import PolicyModel
 from headway_tools.errors import HeadwayError
 from policies import bash, call, replies
 
@@ -63,7 +66,7 @@ def writes(path: str, text: str, id: str = "w1") -> ToolCall:
     return bash(f"mkdir -p $(dirname {path}); cat > {path} <<'EOF'\n{text}\nEOF", id)
 
 
-def claims(*calls: ToolCall) -> Any:
+def claims(*calls: ToolCall) -> PolicyModel:
     """A policy that makes these calls in one reply and says that it is done, again and again."""
     return replies(list(calls), "All tests pass now.")
 
@@ -169,10 +172,12 @@ def test_the_model_is_told_what_the_green_hangs_on_and_can_do_without(project: P
     model = replies(cheat, "done", [back, FIX], "done")
     heard: list[str] = []
     inner = model.policy
-    model.policy = lambda messages, tools: (
-        heard.append(messages[-1].text),
-        inner(messages, tools),
-    )[1]
+
+    def listening(messages: list[BaseMessage], tools: list[dict[str, Any]]) -> AIMessage:
+        heard.append(str(messages[-1].text))
+        return inner(messages, tools)
+
+    model.policy = listening
     result = run(project, model, "make -s test", progress=ProgressSettings())
     assert (result.status, result.verified, result.usage.model_calls) == ("completed", True, 4)
     assert "green only with Makefile" in heard[2]
@@ -323,7 +328,9 @@ def test_the_best_state_is_the_checkpoint_that_holds_its_files(tmp_path: Path) -
     assert result.status == "check_failed"
     assert result.best
     agent = build_agent(replies("x"), checkpointer=saver, workspace=root)
-    config = {"configurable": {"thread_id": "t", "checkpoint_id": result.best["checkpoint"]}}
+    config: RunnableConfig = {
+        "configurable": {"thread_id": "t", "checkpoint_id": result.best["checkpoint"]}
+    }
     state = agent.get_state(config)
     assert state.next == ("verify",)
     parts = make_parts(replies("x"), tools=None, name="headway", options={"workspace": root})
@@ -384,9 +391,9 @@ def test_a_function_judges_the_answer_and_the_workspace(project: Path) -> None:
 
 def test_a_fault_in_the_callers_function_reaches_the_caller() -> None:
     def verify(answer: str, workspace: Path | None) -> bool:
-        return {}["missing"]
+        return os.environ["HEADWAY_MISSING"] == ""
 
-    with pytest.raises(KeyError, match="missing"):
+    with pytest.raises(KeyError, match="HEADWAY_MISSING"):
         run_agent("x", model=replies("5"), verify=verify)
 
 

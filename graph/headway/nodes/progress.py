@@ -1,9 +1,10 @@
 """progress: is the run getting anywhere? A pure detector over the newest round."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.runtime import Runtime
 
 from headway.context import Context
@@ -19,7 +20,7 @@ from headway.steps import THINK
 def progress(state: State, runtime: Runtime[Context], *, parts: Parts) -> Update:
     """Go on, tell the model, or stop; the verdict is acted upon by truncate and its edge."""
     message = open_calls(state["messages"]).message
-    if message is None:
+    if message is None or (_only_thinks(message) and not _thought_before(state["messages"])):
         return {"hw_verdict": {}}
     memory, verdict = detect(
         state.get("hw_progress", {}),
@@ -37,6 +38,18 @@ def progress(state: State, runtime: Runtime[Context], *, parts: Parts) -> Update
     return {"hw_progress": memory, "hw_verdict": told, **changes}
 
 
+def _only_thinks(message: AIMessage) -> bool:
+    return bool(message.tool_calls) and all(c["name"] == THINK for c in message.tool_calls)
+
+
+def _thought_before(messages: Sequence[BaseMessage]) -> bool:
+    """Whether the reply before the newest one only thought, too: a first thought is neutral."""
+    replies = (message for message in reversed(messages) if isinstance(message, AIMessage))
+    next(replies, None)
+    before = next(replies, None)
+    return before is not None and _only_thinks(before)
+
+
 def _counter(content: str | list[Any], field: str | None) -> float | None:
     """The count that a tool declared: a number in a field of its JSON result."""
     if field is None or not isinstance(content, str):
@@ -45,7 +58,8 @@ def _counter(content: str | list[Any], field: str | None) -> float | None:
         value = json.loads(content).get(field)
     except (ValueError, AttributeError):
         return None
-    return float(value) if isinstance(value, int | float) else None
+    known = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if known else None
 
 
 def _plain(content: str | list[Any]) -> str:
@@ -53,7 +67,7 @@ def _plain(content: str | list[Any]) -> str:
 
 
 def _round(state: State, message: AIMessage, runtime: Runtime[Context], parts: Parts) -> Round:
-    """The newest round. `think` counts as text: one that does nothing else is a bare reply."""
+    """The newest round. `think` counts as text: a reply that does nothing else is a bare one."""
     observations = {o["call"]: o for o in state.get("hw_observations", []) if "call" in o}
     seen = texts(list(observations.values()), parts.env(state, runtime), parts)
     bad = meta(message).get("call_errors", {})
