@@ -4,8 +4,13 @@ Nothing is asked where nobody can answer: then the run ends with exit code 6.
 """
 
 import json
+import os
+import shlex
+import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from headway_cli.events import gist_of_call
@@ -21,27 +26,61 @@ def somebody_answers() -> bool:
 
 
 def ask_each(actions: Sequence[Mapping[str, Any]], prompt: Prompt) -> list[Decision]:
-    """One decision for each action, in order; end of input rejects what is left."""
+    """One decision for each action, in order. `EOFError`: the input ended, nothing is decided."""
     return [_ask(action, prompt) for action in actions]
 
 
 def _ask(action: Mapping[str, Any], prompt: Prompt) -> Decision:
     args = action.get("args") or {}
-    name = str(action.get("name", ""))
-    if name == "ask_user":
-        return {"type": "respond", "message": prompt(f"{visible(str(args.get('question')))}\n> ")}
-    question = f"{one_line(name)} {gist_of_call(args)}\n[y]es, [n]o, [s]how it whole? "
+    if action.get("name") == "ask_user":
+        return {"type": "respond", "message": prompt(_question(args)).strip()}
+    why = action.get("description")
+    question = (f"{one_line(why)}\n" if why else "") + _call(action, args)
     while True:
-        word = prompt(question).strip().lower()
+        word = prompt(f"{question}\n[y]es, [n]o, [e]dit, [s]how it whole? ").strip().lower()
         if word in ("y", "yes"):
             return {"type": "approve"}
         if word in ("n", "no"):
-            return {"type": "reject", "message": prompt("why (the model reads it)? ")}
+            return {"type": "reject", "message": prompt("why (the model reads it)? ").strip()}
         if word in ("s", "show"):
-            question = f"{visible(json.dumps(args, indent=2, ensure_ascii=False))}\n[y]es, [n]o? "
+            question = visible(_as_text(args))
+        if word in ("e", "edit") and (edited := _edited(args, prompt)) is not None:
+            return {"type": "edit", "edited_action": {"name": action["name"], "args": edited}}
+
+
+def _question(args: Mapping[str, Any]) -> str:
+    options = "".join(f"\n- {visible(str(option))}" for option in args.get("options") or ())
+    return f"{visible(str(args.get('question')))}{options}\n> "
+
+
+def _call(action: Mapping[str, Any], args: Mapping[str, Any]) -> str:
+    return f"{one_line(str(action.get('name', '')))} {gist_of_call(args)}"
+
+
+def _as_text(args: Mapping[str, Any]) -> str:
+    return json.dumps(args, indent=2, ensure_ascii=False)
+
+
+def _edited(args: Mapping[str, Any], prompt: Prompt) -> dict[str, Any] | None:
+    """The arguments as the person's editor leaves them; None where they are no JSON object or
+    as they were."""
+    with tempfile.TemporaryDirectory(prefix="headway-edit-") as folder:
+        file = Path(folder, "arguments.json")
+        file.write_text(_as_text(args) + "\n", encoding="utf-8", errors="surrogatepass")
+        editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+        try:
+            subprocess.run([*shlex.split(editor), str(file)], check=True)
+            edited = json.loads(file.read_text(encoding="utf-8", errors="surrogatepass"))
+        except (OSError, ValueError, subprocess.CalledProcessError) as error:
+            prompt(f"not taken: {one_line(str(error))} (Enter goes on) ")
+            return None
+    return edited if isinstance(edited, dict) and edited != args else None
 
 
 def ask_on_terminal(question: str) -> str:
-    """Ask on stderr, so that stdout stays the result; end of input is a no."""
+    """Ask on stderr, so that stdout stays the result; `EOFError` at the end of input."""
     print(question, end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline() or "no"
+    line = sys.stdin.readline()
+    if not line:
+        raise EOFError
+    return line

@@ -94,7 +94,7 @@ def _resume(parser: argparse.ArgumentParser) -> None:
     decide = parser.add_mutually_exclusive_group()
     decide.add_argument("--approve", action="store_true", help="carry out what waits for approval")
     decide.add_argument("--reject", metavar="WHY", help="do not; the model reads why")
-    decide.add_argument("--answer", metavar="TEXT", help="answer the question that waits")
+    parser.add_argument("--answer", metavar="TEXT", help="answer the question that waits")
     _add_model(parser)
     _add_limits(parser)
     _add_output(parser)

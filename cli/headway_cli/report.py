@@ -136,15 +136,29 @@ def coloured_diff(diff: str, terminal: Terminal) -> str:
 
 
 def _pending(outcome: Outcome) -> str:
-    actions = [
+    rows = [
+        f"{'waits':<{LABEL}}{one_line(action['name'])} {gist_of_call(action['args'])}"
+        for action in _waiting(outcome)
+    ]
+    errors = [question["error"] for question in outcome.get("pending") or () if "error" in question]
+    return "\n".join([*rows, *(f"{'not taken':<{LABEL}}{one_line(text)}" for text in errors)])
+
+
+def _waiting(outcome: Outcome) -> list[Mapping[str, Any]]:
+    return [
         action
         for question in outcome.get("pending") or ()
         for action in question.get("action_requests") or ()
     ]
-    return "\n".join(
-        f"{'waits':<{LABEL}}{one_line(action['name'])} {gist_of_call(action['args'])}"
-        for action in actions
-    )
+
+
+def _answers(outcome: Outcome) -> str:
+    """The flags that decide what waits."""
+    questions = [action["name"] == "ask_user" for action in _waiting(outcome)]
+    if all(questions):
+        return '--answer "text"'
+    answer = ' --answer "text"' if any(questions) else ""
+    return f'--approve{answer}   (or --reject "why")'
 
 
 def _next(outcome: Outcome, terminal: Terminal, bring: str) -> str:
@@ -155,8 +169,7 @@ def _next(outcome: Outcome, terminal: Terminal, bring: str) -> str:
     if bring:
         rows.append(("take over", f"{bring}   (so far the workspace is untouched)"))
     if outcome["status"] == "needs_approval":
-        answers = '--approve | --reject "why" | --answer "text"'
-        rows.append(("decide", f"headway resume {thread} {answers}"))
+        rows.append(("decide", f"headway resume {thread} {_answers(outcome)}"))
     else:
         rows.append(("go on", f'headway resume {thread} "…"'))
     return "\n".join(f"{label:<{LABEL}}{paint(line, 'bold', terminal)}" for label, line in rows)

@@ -104,13 +104,19 @@ def _parts(rule: str) -> tuple[str, str | None]:
 def question(calls: Sequence[ToolCall], error: str = "") -> dict[str, Any]:
     """The interrupt's payload for `calls` (LangChain's `HITLRequest`)."""
     asked: dict[str, Any] = {
-        "action_requests": [{"name": call["name"], "args": call["args"]} for call in calls],
+        "action_requests": [_action(call) for call in calls],
         "review_configs": [
             {"action_name": call["name"], "allowed_decisions": _choices(call["name"])}
             for call in calls
         ],
     }
     return {**asked, "error": error} if error else asked
+
+
+def _action(call: ToolCall) -> dict[str, Any]:
+    action: dict[str, Any] = {"name": call["name"], "args": call["args"]}
+    part = destructive(str(call["args"].get("command", ""))) if call["name"] == BASH else None
+    return {**action, "description": f"this destroys work: {part}"} if part else action
 
 
 def _choices(name: str) -> list[str]:

@@ -46,6 +46,53 @@ def test_a_question_waits_for_its_answer(headway: Headway, script: Script, works
     assert "the second" in done.json["steps"][0]["observation"]
 
 
+BOTH = {
+    "tool_calls": [
+        {"name": "bash", "args": {"command": "echo one > one.txt"}},
+        {"name": "ask_user", "args": {"question": "Which file?"}},
+    ]
+}
+
+
+def test_a_call_and_a_question_are_decided_together(
+    headway: Headway, script: Script, workspace: Path
+) -> None:
+    waits = paused(headway, script([BOTH, {"content": "Thank you."}]), workspace)
+    assert 'resume otter --approve --answer "text"   (or --reject "why")' in waits.out
+    missing = headway("resume", "otter", "--approve")
+    assert (missing.code, missing.out) == (2, "")
+    assert "--answer TEXT, too" in missing.err
+    missing = headway("resume", "otter", "--answer", "this")
+    assert (missing.code, missing.out) == (2, "")
+    assert "--approve or --reject WHY, too" in missing.err
+    done = headway("resume", "otter", "--approve", "--answer", "this", "--json")
+    assert (done.code, done.json["answer"]) == (0, "Thank you.")
+    assert (workspace / "one.txt").read_text() == "one\n"
+    assert "this" in done.json["steps"][1]["observation"]
+
+
+def test_one_rejection_is_for_all_that_waits(
+    headway: Headway, script: Script, workspace: Path
+) -> None:
+    paused(headway, script([BOTH, {"content": "As you wish."}]), workspace)
+    done = headway("resume", "otter", "--reject", "neither", "--json")
+    assert (done.code, done.json["answer"]) == (0, "As you wish.")
+    assert all("neither" in done.json["steps"][place]["observation"] for place in (0, 1))
+    assert not (workspace / "one.txt").exists()
+
+
+def test_json_names_what_waits(headway: Headway, script: Script, workspace: Path) -> None:
+    place = ("-C", str(workspace), "--thread", "otter", "--model", script([BOTH]))
+    waits = headway("run", "x", *place, "--ask", "edits", "--json")
+    assert (waits.code, waits.json["status"]) == (6, "needs_approval")
+    asked = waits.json["pending"][0]
+    assert [action["name"] for action in asked["action_requests"]] == ["bash", "ask_user"]
+    assert [config["allowed_decisions"] for config in asked["review_configs"]] == [
+        ["approve", "edit", "reject"], ["respond"],
+    ]  # fmt: skip
+    assert waits.json["files"] == []
+
+
 def test_without_a_decision_it_waits_on(headway: Headway, script: Script, workspace: Path) -> None:
     paused(headway, script([EDIT, DONE]), workspace)
     assert headway("resume", "otter").code == 6
@@ -80,6 +127,7 @@ def test_a_new_message_is_a_new_run_with_the_threads_own_settings(
     ("argv", "said"),
     [
         (("otter", "--approve"), "nothing waits"),
+        (("otter", "--answer", "x"), "nothing waits"),
         (("otter", "and more", "--approve"), "a message or a decision"),
         (("otter", "--limit", "turns=1"), "--limit has no 'turns'"),
     ],

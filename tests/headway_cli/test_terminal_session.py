@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import pytest
 from cli_support import DONE, EDIT, Script, call
@@ -62,7 +62,7 @@ def test_an_approval_is_asked_at_once_and_can_be_looked_at(
     terminal.types("s\ny\n")
     assert terminal.runs(workspace, script([EDIT, DONE]), "--ask", "edits") == 0
     shown = terminal.shows()
-    assert "edit a.txt\n[y]es, [n]o, [s]how it whole?" in shown
+    assert "edit a.txt\n[y]es, [n]o, [e]dit, [s]how it whole?" in shown
     assert '"old_text": "hello"' in shown
     assert (workspace / "a.txt").read_text() == "bye\nworld\n"
 
@@ -84,6 +84,48 @@ def test_a_question_of_the_model_is_answered_on_the_spot(
     assert terminal.runs(workspace, model, "--json") == 0
     assert "Which file?" in terminal.shows()
     assert "the second" in capsys.readouterr().out
+
+
+def test_a_call_can_be_changed_in_an_editor_before_it_runs(
+    terminal: Terminal, script: Script, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EDITOR", "sed -i s/bye/welcome/")
+    terminal.types("e\n")
+    assert terminal.runs(workspace, script([EDIT, DONE]), "--ask", "edits") == 0
+    assert (workspace / "a.txt").read_text() == "welcome\nworld\n"
+
+
+@pytest.mark.parametrize("editor", ["true", "false", "sed -i s/{//", "/nonexistent/editor"])
+def test_an_edit_that_changes_nothing_or_fails_asks_again(
+    terminal: Terminal,
+    script: Script,
+    workspace: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    editor: str,
+) -> None:
+    monkeypatch.setenv("EDITOR", editor)
+    terminal.types("e\n" if editor == "true" else "e\n\n")
+    terminal.types("n\nlater\n")
+    assert terminal.runs(workspace, script([EDIT, DONE]), "--ask", "edits") == 0
+    assert (workspace / "a.txt").read_text() == "hello\nworld\n"
+
+
+@pytest.mark.parametrize("reply", [EDIT, call("ask_user", question="Which file?")])
+def test_the_end_of_input_decides_nothing(
+    terminal: Terminal, script: Script, workspace: Path, reply: dict[str, Any]
+) -> None:
+    terminal.types("\x04")
+    assert terminal.runs(workspace, script([reply, DONE]), "--ask", "edits") == 6
+    assert (workspace / "a.txt").read_text() == "hello\nworld\n"
+
+
+def test_a_command_that_destroys_work_is_asked_about_and_named(
+    terminal: Terminal, script: Script, workspace: Path
+) -> None:
+    terminal.types("n\nkeep it\n")
+    model = script([call("bash", command="ls; rm -rf src"), DONE])
+    assert terminal.runs(workspace, model) == 0
+    assert "this destroys work: rm -rf src" in terminal.shows()
 
 
 def test_tokens_appear_as_they_come_and_no_answer_twice(

@@ -1,8 +1,10 @@
 """`headway resume [THREAD] [MESSAGE]`: goes on where a thread stopped, with its own settings."""
 
 import argparse
+from collections.abc import Mapping
 from typing import Any
 
+from headway.approvals import ASK_USER
 from headway.testing import PolicyModel
 from headway.threads import ThreadRecord, stored_options
 from headway_cli.ask import Decision, somebody_answers
@@ -57,22 +59,27 @@ def _policy(record: ThreadRecord) -> PolicyModel:
 
 def decisions_of(args: argparse.Namespace, thread: str, branch: str) -> list[Decision] | None:
     """One decision for each action that waits, from the flags; None without a flag."""
-    decision = _decision(args)
-    if decision is None:
+    if not args.approve and args.reject is None and args.answer is None:
         return None
     if args.message:
         raise HeadwayError("give a message or a decision: a message drops what waits")
     waiting = pending_actions(thread, branch)
     if not waiting:
         raise HeadwayError(f"nothing waits in thread {thread}")
-    return [dict(decision) for _ in waiting]
+    if args.answer is not None and all(action["name"] != ASK_USER for action in waiting):
+        raise HeadwayError("no question waits: decide with --approve or --reject WHY")
+    return [_decision(args, action) for action in waiting]
 
 
-def _decision(args: argparse.Namespace) -> Decision | None:
-    if args.approve:
-        return {"type": "approve"}
+def _decision(args: argparse.Namespace, action: Mapping[str, Any]) -> Decision:
+    """--answer is for questions, --approve for calls, --reject for what neither decides."""
+    question = action["name"] == ASK_USER
+    if question and args.answer is not None:
+        return {"type": "respond", "message": args.answer}
     if args.reject is not None:
         return {"type": "reject", "message": args.reject}
-    if args.answer is not None:
-        return {"type": "respond", "message": args.answer}
-    return None
+    if args.approve and not question:
+        return {"type": "approve"}
+    if question:
+        raise HeadwayError("a question waits: give --answer TEXT, too, or --reject WHY alone")
+    raise HeadwayError(f"a call of {action['name']} waits: give --approve or --reject WHY, too")
