@@ -17,7 +17,7 @@ from headway.environment import snapshots_of
 from headway.heads import HeadFile
 from headway.request import build as build_request
 from headway.schema import check_schema
-from headway.storage import sqlite_saver
+from headway.storage import open_saver
 from headway.threads import ThreadRecord, find_record, load_record, stored_options
 from headway_debugger.backend import Backend
 from headway_debugger.files import BRANCH, FILES
@@ -179,7 +179,7 @@ def open_thread(home: Home, name: str | None, workspace: Path | None = None) -> 
 @contextmanager
 def reading_graph(home: Home) -> Iterator[Agent]:
     """The graph over the data folder's checkpoints, to read and edit: it has no model, no tool."""
-    with sqlite_saver(home) as saver:
+    with open_saver(home) as saver:
         yield build_agent(checkpointer=saver)
 
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from headway_tools.env import ToolEnv, current_env
 from headway_tools.errors import HeadwayError, SandboxError, ToolFailure
 from headway_tools.kinds import declare
-from headway_tools.results import observation
+from headway_tools.results import told
 from headway_tools.sandbox import Cancel, CommandResult, Sandbox, run_in_thread
 
 _DESCRIPTION: Final = """\
@@ -93,7 +93,7 @@ def _observe(sandbox: Sandbox, command: str, seconds: float, cancel: Cancel | No
         raise ToolFailure(
             "sandbox_failed", str(error), "this says nothing about the command; try it once more"
         ) from error
-    return observation(describe(result, seconds))
+    return told(describe(result, seconds))
 
 
 def _notes(result: CommandResult, seconds: float) -> list[str]:

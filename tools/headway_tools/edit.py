@@ -24,7 +24,7 @@ from headway_tools.replace import (
     replace_file,
     write_in_place,
 )
-from headway_tools.results import observation
+from headway_tools.results import told
 from headway_tools.text import UTF8, Encoding, binary_kind, detect, unescape_bytes
 from headway_tools.workspace import Workspace
 
@@ -58,7 +58,7 @@ def edit_tool() -> BaseTool:
 
 
 def _run(path: str, old_text: str, new_text: str) -> str:
-    return observation(edit(current_workspace(), path, old_text, new_text))
+    return told(edit(current_workspace(), path, old_text, new_text))
 
 
 async def _arun(path: str, old_text: str, new_text: str) -> str:

@@ -18,7 +18,7 @@ from headway_tools.errors import ToolFailure
 from headway_tools.files import WHOLE_LIMIT, digest, open_regular, read_chunks, read_whole
 from headway_tools.kinds import declare
 from headway_tools.pages import Page, paginate
-from headway_tools.results import observation
+from headway_tools.results import told
 from headway_tools.text import Encoding, binary_kind, detect, newline_style
 from headway_tools.workspace import Workspace
 
@@ -63,7 +63,7 @@ def read_file_tool() -> BaseTool:
 
 
 def _run(path: str, start: int = 1, limit: int = MOST_LINES) -> str:
-    return observation(read(current_workspace(), path, start, limit))
+    return told(read(current_workspace(), path, start, limit))
 
 
 async def _arun(path: str, start: int = 1, limit: int = MOST_LINES) -> str:
