@@ -57,6 +57,12 @@ _LABEL = re.compile(
     r"|(?P<pause>pause)[ \t.…*_`]*$)",
     re.IGNORECASE | re.MULTILINE,
 )
+_BY_LETTER: Final[dict[str, Label]] = {
+    "q": "question",
+    "t": "thought",
+    "a": "action",
+    "o": "observation",
+}
 _WORD = re.compile(r"[ \t*_`]*[\w.-]+[ \t*_`]*(?:\n|\Z)")
 _INLINE_INPUT = re.compile(r"\baction[ _]?input[ \t*_`]*[:：]", re.IGNORECASE)
 _FENCE = re.compile(r"\s*(?:```[\w-]*\s*|`(?=[{\"]))?")
@@ -108,13 +114,7 @@ def _label(match: re.Match[str]) -> Label:
         return "input"
     if "answer" in word:
         return "answer"
-    labels: dict[str, Label] = {
-        "q": "question",
-        "t": "thought",
-        "a": "action",
-        "o": "observation",
-    }
-    return labels[word[0]]
+    return _BY_LETTER[word[0]]
 
 
 def _json_end(text: str, start: int) -> int | None:
@@ -162,15 +162,15 @@ def _action(text: str, sections: Sequence[_Section], at: int) -> Reading | None:
     if name is None:
         return None
     written = _arguments(args) or _arguments(head[name.end() :].strip().lstrip(":："))
-    rest = [section.label for section in sections[at + 1 :]]
     return Reading(
         _thought(text, sections[:at]),
         call=TextCall(name["name"], written),
-        remarks=tuple(_remarks(rest)),
+        remarks=tuple(_remarks(sections[at + 1 :])),
     )
 
 
-def _remarks(labels: Sequence[Label]) -> Iterator[str]:
+def _remarks(dropped: Sequence[_Section]) -> Iterator[str]:
+    labels = {section.label for section in dropped}
     if "observation" in labels:
         yield INVENTED
     if "action" in labels:

@@ -14,7 +14,7 @@ from langchain_core.messages import (
 )
 
 from headway.history import mend, merged_names
-from headway.notes import AUTHOR, meta
+from headway.notes import AUTHOR, Content, meta
 from headway.protocol.contract import contract
 
 
@@ -43,12 +43,9 @@ def _spoken(messages: Sequence[BaseMessage]) -> Iterator[BaseMessage]:
 
 def _question(message: HumanMessage) -> HumanMessage:
     """A person's words under their label; headway's own remarks as they are."""
-    own = all(name == AUTHOR for name in merged_names(message))
-    if own:
-        return HumanMessage(message.content)
-    if isinstance(message.content, str):
-        return HumanMessage(f"Question: {message.content}")
-    return HumanMessage([{"type": "text", "text": "Question:"}, *message.content])
+    if all(name == AUTHOR for name in merged_names(message)):
+        return message
+    return message.model_copy(update={"content": _labelled("Question:", message.content)})
 
 
 def _reply(message: AIMessage, answers: Mapping[str, ToolMessage]) -> Iterator[BaseMessage]:
@@ -74,6 +71,10 @@ def _action(thought: str, call: ToolCall, written: str | None) -> str:
 
 
 def _observation(answer: ToolMessage) -> HumanMessage:
-    if isinstance(answer.content, str):
-        return HumanMessage(f"Observation: {answer.content}")
-    return HumanMessage([{"type": "text", "text": "Observation:"}, *answer.content])
+    return HumanMessage(_labelled("Observation:", answer.content))
+
+
+def _labelled(label: str, content: Content) -> Content:
+    if isinstance(content, str):
+        return f"{label} {content}"
+    return [{"type": "text", "text": label}, *content]
