@@ -3,7 +3,7 @@
 The facts come from the outcome, which has them from the tool log and not from the model.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from headway_cli.events import gist_of_call
@@ -72,7 +72,7 @@ def _verdict(outcome: Outcome) -> str:
 
 def _work_rows(outcome: Outcome, terminal: Terminal) -> Iterator[tuple[str, str]]:
     files = outcome.get("files") or []
-    yield from _labelled("files", [_file(change, terminal) for change in files] or ["none changed"])
+    yield from _labelled("files", _files(files, terminal) or ["none changed"])
     yield from _labelled("commands", [_command(run) for run in outcome.get("commands") or ()])
     yield "used", _used(outcome)
     if outcome.get("thread"):
@@ -84,6 +84,17 @@ def _work_rows(outcome: Outcome, terminal: Terminal) -> Iterator[tuple[str, str]
 def _labelled(label: str, lines: list[str]) -> Iterator[tuple[str, str]]:
     for place, line in enumerate(lines):
         yield label if place == 0 else "", line
+
+
+def _files(files: Sequence[Mapping[str, Any]], terminal: Terminal) -> list[str]:
+    inside = sum(map(inside_git, files))
+    rest = [f"{'git':<8} {inside} paths inside .git"] if inside else []
+    return [_file(change, terminal) for change in files if not inside_git(change)] + rest
+
+
+def inside_git(change: Mapping[str, Any]) -> bool:
+    """A file that git keeps for itself; those that it obeys or runs are none."""
+    return ".git" in change["path"].split("/") and not change.get("runs_by_itself")
 
 
 def _file(change: Mapping[str, Any], terminal: Terminal) -> str:

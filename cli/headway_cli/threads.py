@@ -8,6 +8,7 @@ from typing import Any
 from headway.heads import HeadFile
 from headway.threads import ThreadRecord, find_record
 from headway_cli.options import the_home
+from headway_cli.report import inside_git
 from headway_debugger.branching import keep_names
 from headway_debugger.files import BRANCH, FILES
 from headway_debugger.threads import Thread, open_thread
@@ -53,12 +54,15 @@ def pending_actions(name: str | None, branch: str) -> list[dict[str, Any]]:
 
 
 def diff_of_run(outcome: Mapping[str, Any]) -> str:
-    """The unified diff from the start of an outcome's run to its end, empty without changes."""
+    """The unified diff from the start of an outcome's run to its end, empty without changes; of
+    git's own files only those that tools run by themselves."""
     if not outcome["files"]:
         return ""
+    shown = {change["path"] for change in outcome["files"] if not inside_git(change)}
     with opened(outcome["thread"]) as thread, thread.snapshots() as snapshots:
         values = thread.state(thread.tree.nodes[outcome["checkpoint"]])
-        return snapshots.patch(values["hw_run"]["files_at_start"], values[FILES])
+        start = values["hw_run"]["files_at_start"]
+        return snapshots.patch(start, values[FILES], only=shown.__contains__)
 
 
 def bring_of_run(outcome: Mapping[str, Any]) -> str:

@@ -11,11 +11,17 @@ RUN_BY_THEMSELVES: Final = (
     "package.json", ".npmrc", "jest.config.*", "vitest.config.*", "babel.config.*", ".babelrc*",
     ".mocharc*", "tsconfig*.json", "Makefile", "makefile", "GNUmakefile", "*.mk", "justfile",
     "Justfile", "Taskfile.y*ml", "Rakefile", ".rspec", "phpunit.xml*", "build.rs", "build.gradle*",
-    "pom.xml", "CMakeLists.txt", ".cargo/config*", ".envrc", ".bashrc", ".profile",
-    ".vscode/tasks.json", ".vscode/settings.json", ".idea/*", ".github/workflows/*", ".husky/*",
-    ".pre-commit-config.yaml", ".gitattributes", ".git/hooks/*", ".git/config",
+    "pom.xml", ".mvn/*", "CMakeLists.txt", ".cargo/config*", ".envrc", ".tool-versions",
+    "mise.toml", ".mise.toml", ".bashrc", ".bash_profile", ".profile", ".zshrc", ".zshenv",
+    ".gdbinit", ".lldbinit", ".exrc", ".nvimrc", ".nvim.lua", ".dir-locals.el",
+    ".vscode/tasks.json", ".vscode/settings.json", ".vscode/launch.json", "*.code-workspace",
+    ".devcontainer/*", ".devcontainer.json", ".idea/*", ".mcp.json", ".claude/*",
+    ".github/workflows/*", ".gitlab-ci.yml", ".circleci/config.yml", "Jenkinsfile", ".husky/*",
+    "lefthook.yml", ".pre-commit-config.yaml", ".gitattributes", ".git", ".git/hooks/*",
+    ".git/config", ".git/config.worktree", ".git/info/attributes", ".git/commondir",
 )  # fmt: skip
-"""Files that other tools execute or obey without being asked to."""
+"""Files that other tools execute or obey without being asked to; a new repository is one: your
+git obeys its configuration and runs its hooks."""
 
 STARTUP: Final = ("sitecustomize.py", "usercustomize.py", "*.pth")
 """What Python itself runs at its start, in a folder of packages."""
@@ -28,8 +34,8 @@ _TEST_NAMES: Final = (
 
 
 def runs_by_itself(path: str) -> bool:
-    """True for files that tools execute or obey unasked."""
-    return any(
+    """True for files that tools execute or obey unasked; git's examples of hooks are none."""
+    return not fnmatchcase(path, "*.git/hooks/*.sample") and any(
         fnmatchcase(path, pattern) or fnmatchcase(path, f"*/{pattern}")
         for pattern in RUN_BY_THEMSELVES
     )

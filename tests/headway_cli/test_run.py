@@ -115,3 +115,22 @@ def test_the_environment_and_the_config_file_configure_a_run(
     found = headway("run", "x", "--limit", "tool_calls=3", "--json").json
     assert (found["limits"]["model_calls"], found["limits"]["tool_calls"]) == (7, 3)
     assert found["files"] == []
+
+
+NESTED = (
+    "git init -q sub; cd sub; echo evil > .git/hooks/pre-commit; echo 1 > ../.envrc; echo 2 > x"
+)
+
+
+def test_a_nested_repository_and_its_hooks_are_named_and_the_rest_of_it_is_one_line(
+    headway: Headway, script: Script, workspace: Path
+) -> None:
+    model = script([call("bash", command=NESTED), DONE])
+    done = headway("run", "x", "-C", str(workspace), "--model", model)
+    told = [line for line in done.out.splitlines() if "by themselves" in line]
+    for path in (".envrc", "sub/.git ", "sub/.git/hooks/pre-commit", "sub/.git/config"):
+        assert any(path in line for line in told)
+    assert len(told) == 4
+    assert ".sample" not in done.out
+    assert "paths inside .git" in done.out
+    assert "+evil" in done.out

@@ -79,10 +79,15 @@ class Snapshots:
         with self._use() as states:
             return _diff(states, a, b)
 
-    def patch(self, a: str, b: str, *, limit: int = 20_000) -> str:
-        """The difference as a unified diff for people, at most about `limit` characters."""
+    def patch(
+        self, a: str, b: str, *, only: Callable[[str], bool] | None = None, limit: int = 20_000
+    ) -> str:
+        """The difference as a unified diff for people, at most about `limit` characters; with
+        `only` of the paths that it takes."""
         with self._use() as states:
-            return render(_diff(states, a, b), states.store.get, limit)
+            changes = _diff(states, a, b)
+            taken = [change for change in changes if only is None or only(change.path)]
+            return render(taken, states.store.get, limit)
 
     def read(self, snapshot: str, path: str | bytes) -> bytes:
         """The content of one file."""
