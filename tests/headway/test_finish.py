@@ -113,7 +113,7 @@ async def test_a_graph_of_somebody_else_may_answer_with_a_word(workspace: Path) 
         stuck(until=1), workspace=workspace, on_stop="ask", checkpointer=InMemorySaver()
     )
     config: Any = {"configurable": {"thread_id": "t"}}
-    first = await agent.ainvoke({"messages": [("user", "x")]}, config)
+    first = await agent.ainvoke({"messages": [HumanMessage("x")]}, config)
     assert first["__interrupt__"]
     last = await agent.ainvoke(Command(resume="look closer"), config)
     assert last["outcome"]["status"] == "completed"

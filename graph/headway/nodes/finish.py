@@ -58,7 +58,7 @@ def finish(state: State, runtime: Runtime[Context], *, parts: Parts) -> Update:
 def ask(result: Outcome) -> str:
     """What a person says about going on, asked in the shape of `ask_user` until the answer fits:
     a message to the model, or one of `ENDS`. A rejection ends the run, a bare string is taken."""
-    text = f"The run stopped: {result.status}. {result.missing}. Say how to go on, or 'stop'."
+    text = f"Stopped: {result.status}. Missing: {result.missing}. Say how to go on, or 'stop'."
     call = ToolCall(name=ASK_USER, args={"question": text}, id="stop", type="tool_call")
     told = {"status": result.status, "evidence": result.evidence, "best": result.best}
     payload: dict[str, Any] = {**question([call]), **told}
@@ -78,7 +78,7 @@ def _go_on(run: Run, placed: list[BaseMessage], message: str) -> Update:
     check's patience start afresh."""
     kept = {key: value for key, value in run.items() if key not in ("stop", "closing")}
     again = {"check": {**run.get("check", {}), "flat": 0}, "rejections": {}}
-    said = from_headway(f"The run had stopped without progress. The user says: {message}")
+    said = from_headway(f"The run had stopped. The user says: {message}")
     return {"messages": [*placed, said], "hw_run": {**kept, **again}, "hw_progress": {}}
 
 
