@@ -7,9 +7,10 @@ draw: servers call this again and again. `docs/deploy.md` documents the variable
 import os
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 from headway.build import Agent, Options, compile_agent, make_parts
+from headway.context import Protocol
 from headway.limits import Limits
 from headway_tools.errors import HeadwayError
 from headway_tools.home import default_home
@@ -31,7 +32,8 @@ def _options() -> Options:
     options: dict[str, Any] = {
         "home": home,
         "workspace_root": Path(root) if root else home / "workspaces",
-        "sandbox": os.environ.get("HEADWAY_SANDBOX", "bubblewrap"),
+        "sandbox": _one_of("HEADWAY_SANDBOX", ("bubblewrap", "none")),
+        "protocol": _one_of("HEADWAY_PROTOCOL", get_args(Protocol)),
         "network": os.environ.get("HEADWAY_NETWORK") == "1",
         "check": os.environ.get("HEADWAY_CHECK"),
         "ask": os.environ.get("HEADWAY_ASK", "never"),
@@ -39,9 +41,15 @@ def _options() -> Options:
         "limits": _limits(),
         "interactive": True,
     }
-    if options["sandbox"] not in ("bubblewrap", "none"):
-        raise HeadwayError("HEADWAY_SANDBOX is bubblewrap or none")
     return cast(Options, options)
+
+
+def _one_of(variable: str, words: tuple[str, ...]) -> str:
+    """The variable's value, the first of `words` where it is not set."""
+    value = os.environ.get(variable, words[0])
+    if value not in words:
+        raise HeadwayError(f"{variable} is {' or '.join(words)}")
+    return value
 
 
 def _names(variable: str) -> tuple[str, ...]:
