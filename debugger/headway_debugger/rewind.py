@@ -67,7 +67,8 @@ def restore_thread(
 
 
 def undo_thread(thread: Thread, *, force: bool = False, dry_run: bool = False) -> Restored:
-    """Take back the last restore, or where a run came after it, the last run.
+    """Take back the last restore, or where a run came after it, the last run: one that began
+    before the restore, back to the restore.
 
     A branch in a folder of its own is undone there. `HeadwayError`: nothing to undo, changed
     outside headway (unless `force`), or a run is under way.
@@ -84,6 +85,9 @@ def undo_thread(thread: Thread, *, force: bool = False, dry_run: bool = False) -
             raise HeadwayError(f"thread {now.id} has nothing to undo")
         node = before_run(now, tip, values["hw_run"]["id"])
         place = _Place(now.root_of(values), before, node, folder)
+        if done.puts and _between(now, node, done.puts[-1].at, tip):
+            put = done.puts[-1]
+            place = _Place(Path(put.root), put.after, now.tree.nodes[put.at], folder)
         return _go(now, snapshots, place, force=force, dry_run=dry_run, noted=False)
 
 
@@ -104,6 +108,12 @@ def before_run(thread: Thread, tip: TreeNode, run_id: str) -> TreeNode | None:
         start = nodes.get(start.parent or "")
         return nodes.get(start.parent or "", start) if start else None
     return nodes.get(start.parent or "") if start else None
+
+
+def _between(thread: Thread, first: TreeNode | None, at: str, last: TreeNode) -> bool:
+    """Whether a restore to the checkpoint `at` came after `first` on the way to `last`."""
+    line = [node.id for node in thread.tree.lineage(last)]
+    return at in line and (first is None or line.index(at) > line.index(first.id))
 
 
 def apply_copy(thread: Thread, *, force: bool = False, dry_run: bool = False) -> Restored:

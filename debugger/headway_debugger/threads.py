@@ -32,8 +32,8 @@ from headway_tools.snapshots import Snapshots
 BUSY_SECONDS: Final = 0.5
 """How long a verb waits for a run in its way before it is refused."""
 
-VERBS: Final = "*verbs*"
-"""The lock of verbs that write names; no branch is called so."""
+VERBS: Final = "thread.verbs"
+"""The lock of verbs that write names; no branch can be called so."""
 
 
 @dataclass(frozen=True)

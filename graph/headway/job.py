@@ -173,7 +173,7 @@ def next_input(snapshot: StateSnapshot, job: Job) -> Any:
         return {"messages": [HumanMessage(job.task)]}
     if snapshot.interrupts:
         return WAITING
-    if not snapshot.values.get("messages"):
+    if not snapshot.next and not snapshot.values.get("messages"):
         raise HeadwayError(f"thread {job.thread} holds nothing to go on with; give it a task")
     return None if snapshot.next else {"messages": []}
 
