@@ -17,7 +17,7 @@ from langgraph.runtime import Runtime
 from headway.context import Context
 from headway.parts import Parts, Update
 from headway.state import State
-from headway_tools.leases import PAUSE, Attempt, Lease
+from headway_tools.leases import PAUSE, Attempt, Lease, Signer
 
 MOST_RUNS: Final = 10_000
 """Runs of this process that are remembered."""
@@ -44,6 +44,7 @@ class Attempts:
 
 
 _attempts = Attempts()
+_signer = Signer()
 
 
 def lease_of(parts: Parts, state: State, runtime: Runtime[Context]) -> Lease | None:
@@ -61,7 +62,7 @@ def hold(lease: Lease | None) -> Iterator[Check]:
         return
     lease.take()
     try:
-        with lease.signing():
+        with _signer.signing(lease):
             yield lease.check
     except BaseException:
         lease.free()
@@ -77,7 +78,7 @@ async def ahold(lease: Lease | None) -> AsyncIterator[Check]:
         return
     try:
         await _take(lease)
-        with lease.signing():
+        with _signer.signing(lease):
             yield lease.check
     except BaseException:
         await asyncio.to_thread(lease.free)

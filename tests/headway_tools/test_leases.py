@@ -23,7 +23,7 @@ from headway_tools import leases
 leases.WORKING, leases.SIGN_SECONDS = 0.6, 0.1
 lease = leases.Lease(Path(sys.argv[1]), leases.Attempt())
 lease.take()
-with lease.signing():
+with leases.Signer().signing(lease):
     print("held", flush=True)
     sys.stdin.readline()
 try:
@@ -122,6 +122,21 @@ def test_a_lease_given_back_is_free_at_once_and_giving_back_twice_harms_nobody(p
     first.free()
     assert second.try_take()
     first.free()
+    second.check()
+
+
+@pytest.mark.parametrize("end", ["leave", "free"])
+def test_a_late_sign_does_not_bring_a_step_back_that_has_ended(path: Path, end: str) -> None:
+    first, second = lease(path), lease(path)
+    first.take()
+    first.renew()
+    getattr(first, end)()
+    before = path.read_bytes()
+    first.renew()
+    assert path.read_bytes() == before
+    first.free()
+    second.take()
+    first.renew()
     second.check()
 
 

@@ -122,34 +122,23 @@ class Lease:
             if known is None or known.holder != self.attempt.id:
                 raise self._overtaken()
 
-    def sign(self, patience: float = WORKING) -> bool:
-        """Say that the holder is alive; False where it is no longer the holder."""
+    def sign(self, patience: float) -> bool:
+        """Say how long its silence may be from now; False where it is no longer the holder."""
         with _locked(self.path) as (known, write):
             if known is None or known.holder != self.attempt.id:
                 return False
             write(_sign(self.attempt.id, known, patience))
             return True
 
+    def renew(self) -> None:
+        """Sign while the step goes on; nothing once it has ended or the lease is lost."""
+        with _locked(self.path) as (known, write):
+            if known and known.holder == self.attempt.id and known.patience == WORKING:
+                write(_sign(self.attempt.id, known, WORKING))
+
     def free(self) -> None:
         """Give the lease back, if it is still held."""
         self.sign(0)
-
-    @contextlib.contextmanager
-    def signing(self) -> Iterator[None]:
-        """Sign in the background within the block."""
-        done = threading.Event()
-
-        def work() -> None:
-            while not done.wait(SIGN_SECONDS):
-                with contextlib.suppress(HeadwayError):
-                    if not self.sign():
-                        return
-
-        threading.Thread(target=work, name="headway-lease", daemon=True).start()
-        try:
-            yield
-        finally:
-            done.set()
 
     def leave(self) -> None:
         """After a step: still the holder, else `Overtaken`."""
@@ -163,10 +152,52 @@ class Lease:
         )
 
 
+class Signer:
+    """Signs leases in the background, by one thread that ends when it has nothing to do."""
+
+    def __init__(self) -> None:
+        self._leases: list[Lease] = []
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    @contextlib.contextmanager
+    def signing(self, lease: Lease) -> Iterator[None]:
+        """Sign `lease` again and again within the block."""
+        with self._lock:
+            self._leases.append(lease)
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._work, name="headway-leases", daemon=True
+                )
+                self._thread.start()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._leases = [other for other in self._leases if other is not lease]
+
+    def _work(self) -> None:
+        while True:
+            time.sleep(SIGN_SECONDS)
+            with self._lock:
+                leases = self._leases
+                if not leases:
+                    self._thread = None
+                    return
+            for lease in leases:
+                with contextlib.suppress(HeadwayError):
+                    lease.renew()
+
+
 def _sign(holder: str, before: Sign | None, patience: float) -> Sign:
     count = before.count + 1 if before else 1
     pid = os.getpid()
-    return Sign(holder, count, patience, pid, _start(pid), _place())
+    return Sign(holder, count, patience, pid, _own_start(pid), _place())
+
+
+@lru_cache(maxsize=1)
+def _own_start(pid: int) -> str:
+    return _start(pid)
 
 
 def _is_dead(sign: Sign) -> bool:
@@ -197,18 +228,26 @@ def _place() -> str:
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[tuple[Sign | None, Callable[[Sign], None]]]:
     """The record in the file and the way to replace it, alone for the block."""
-    try:
-        make_private(path.parent)
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise HeadwayError(
-            f"cannot open {path}: {error.strerror}; check headway's data folder"
-        ) from error
+    handle = _opened(path)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield _read(handle), lambda sign: _write(handle, sign)
     finally:
         os.close(handle)
+
+
+def _opened(path: Path) -> int:
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+    try:
+        try:
+            return os.open(path, flags, 0o600)
+        except FileNotFoundError:
+            make_private(path.parent)
+            return os.open(path, flags, 0o600)
+    except OSError as error:
+        raise HeadwayError(
+            f"cannot open {path}: {error.strerror}; check headway's data folder"
+        ) from error
 
 
 def _read(handle: int) -> Sign | None:
