@@ -250,7 +250,7 @@ def _add_guards(parser: argparse.ArgumentParser) -> None:
         "--ro", action="append", metavar="PATH", help="a path outside that commands may read"
     )
     group.add_argument(
-        "--unsafe-workspace", action="store_true", help="work in /, in a home, or above the data"
+        "--unsafe-workspace", action="store_true", help="work in a home, or above one"
     )
     group.add_argument(
         "--instructions", metavar="FILE", help="project rules for the model, from this file"

@@ -134,3 +134,15 @@ def test_a_nested_repository_and_its_hooks_are_named_and_the_rest_of_it_is_one_l
     assert ".sample" not in done.out
     assert "paths inside .git" in done.out
     assert "+evil" in done.out
+
+
+def test_a_home_is_no_workspace_without_the_flag(
+    headway: Headway, script: Script, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(workspace))
+    model = ("--model", script([DONE]), "-C", str(workspace))
+    refused = headway("run", "x", *model)
+    assert (refused.code, refused.out) == (2, "")
+    assert "--unsafe-workspace" in refused.err
+    assert headway("run", "x", *model, "--unsafe-workspace", "--thread", "t").code == 0
+    assert headway("resume", "t", "more").code == 0

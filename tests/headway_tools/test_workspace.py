@@ -98,13 +98,23 @@ def test_a_folder_that_holds_too_much_is_refused(
         check_workspace(path, data_home=Path("/var/empty/headway"))
 
 
-def test_the_folder_above_the_data_folder_is_refused_by_its_real_name(tmp_path: Path) -> None:
+@pytest.mark.parametrize("unsafe", [False, True])
+def test_the_folder_above_the_data_folder_is_refused_by_its_real_name(
+    tmp_path: Path, unsafe: bool
+) -> None:
     (tmp_path / "work/data").mkdir(parents=True)
     (tmp_path / "link").symlink_to("work/data")
-    with pytest.raises(HeadwayError, match="data folder.*--unsafe-workspace"):
-        check_workspace(tmp_path / "work", data_home=tmp_path / "link")
-    unsafe = check_workspace(tmp_path / "work", data_home=tmp_path / "link", unsafe=True)
-    assert unsafe == tmp_path / "work"
+    with pytest.raises(HeadwayError, match="data folder.*HEADWAY_HOME"):
+        check_workspace(tmp_path / "work", data_home=tmp_path / "link", unsafe=unsafe)
+
+
+def test_a_home_is_taken_with_the_flag_where_the_data_is_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "home").mkdir()
+    given = tmp_path / "home"
+    assert check_workspace(given, data_home=tmp_path / "data", unsafe=True) == given
 
 
 def test_a_project_folder_is_taken_as_named(

@@ -22,7 +22,8 @@ from headway_tools.patterns import covers, escape, is_glob
 from headway_tools.text import unescape_bytes
 
 ALWAYS_PROTECTED: Final = ("**/.git",)
-"""The user's own git runs and obeys what is in there: hooks, aliases, filters, a moved gitdir."""
+"""The user's own git runs and obeys what is in there: hooks, aliases, filters, a moved gitdir.
+The sandbox holds only those (`headway_tools.sandbox.mounts.git_paths`): git must write the rest."""
 
 _MAX_PATH = 4096
 
@@ -159,21 +160,28 @@ _FAILURES: Final[dict[int, tuple[FailureCode, str]]] = {
 def check_workspace(path: Path, *, data_home: Path, unsafe: bool = False) -> Path:
     """`path` made absolute (links kept); `HeadwayError` if it cannot or should not be worked on.
 
-    Refused without `unsafe`: `/`, a home, anything above a home or above the data folder.
+    Refused: what holds headway's data folder, where an agent could change its own records, and
+    without `unsafe` `/`, a home, and anything above a home.
     """
     absolute = Path.cwd() / path.expanduser()
     if not absolute.is_dir():
         found = "is not a folder" if os.path.lexists(absolute) else "does not exist"
         raise HeadwayError(f"workspace {absolute} {found}: name an existing folder with -C")
-    if not unsafe and (reason := _unsafe(absolute.resolve(), data_home)):
+    real = absolute.resolve()
+    if not unsafe and (reason := _unsafe(real)):
         raise HeadwayError(
             f"workspace {absolute} {reason}: choose a project folder below it, "
             "or pass --unsafe-workspace"
         )
+    if data_home.expanduser().resolve().is_relative_to(real):
+        raise HeadwayError(
+            f"workspace {absolute} holds headway's own data folder: choose a folder below it, or "
+            "set HEADWAY_HOME to a folder outside"
+        )
     return absolute
 
 
-def _unsafe(real: Path, data_home: Path) -> str:
+def _unsafe(real: Path) -> str:
     if real == Path("/"):
         return "is the whole file system"
     homes = {home.resolve() for home in _homes()}
@@ -181,8 +189,6 @@ def _unsafe(real: Path, data_home: Path) -> str:
         return "is a home folder"
     if any(home.is_relative_to(real) for home in homes) or real == Path("/home"):
         return "holds home folders"
-    if data_home.expanduser().resolve().is_relative_to(real):
-        return "holds headway's own data folder"
     return ""
 
 

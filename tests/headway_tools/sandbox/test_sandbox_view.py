@@ -10,7 +10,7 @@ import pytest
 from sandbox.support import Open
 
 from headway_tools.errors import SandboxError
-from headway_tools.sandbox import SandboxPolicy, open_sandbox, unsafe_workspace, visible_folders
+from headway_tools.sandbox import SandboxPolicy, open_sandbox, visible_folders
 
 
 def test_a_branch_stands_at_the_name_of_the_workspace(opened: Open, tmp_path: Path) -> None:
@@ -172,18 +172,6 @@ def test_git_reads_in_a_worktree_and_writes_nothing_in_its_repository(
 def test_the_data_folder_is_never_in_the_workspace(opened: Open, workspace: Path) -> None:
     with pytest.raises(SandboxError, match="HEADWAY_HOME"):
         opened(private=workspace / "data/private")
-
-
-@pytest.mark.parametrize(
-    ("folder", "safe"), [("/", False), ("", False), ("..", False), ("p", True)]
-)
-def test_a_home_or_the_whole_disk_is_no_workspace(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str, safe: bool
-) -> None:
-    home = tmp_path / "home"
-    (home / "p").mkdir(parents=True)
-    monkeypatch.setenv("HOME", str(home))
-    assert (unsafe_workspace(home / folder) is None) == safe
 
 
 def test_keys_in_a_home_that_is_the_workspace_are_hidden(

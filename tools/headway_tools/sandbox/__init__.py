@@ -7,7 +7,6 @@ from headway_tools.sandbox.opening import (
     open_sandbox,
     probe,
     require_isolation,
-    unsafe_workspace,
     visible_folders,
 )
 from headway_tools.sandbox.policy import (
@@ -39,6 +38,5 @@ __all__ = [
     "probe",
     "require_isolation",
     "run_in_thread",
-    "unsafe_workspace",
     "visible_folders",
 ]

@@ -51,16 +51,6 @@ def open_sandbox(policy: SandboxPolicy, kind: SandboxKind = "bubblewrap") -> San
     return _confined(policy, bwrap, os.environ)
 
 
-def unsafe_workspace(root: Path) -> str | None:
-    """Why `root` should be no workspace without an explicit flag; None if it may be one."""
-    real, home = root.resolve(), Path.home().resolve()
-    if real == Path("/"):
-        return "the workspace would be the whole disk"
-    if home.is_relative_to(real):
-        return f"the workspace would hold your home {home} with its keys"
-    return None
-
-
 def visible_folders(policy: SandboxPolicy) -> tuple[Path, ...]:
     """Host folders that commands see read-only besides the system's: toolchains and `read_only`."""
     return (*_toolchains(policy, os.environ).folders, *policy.read_only)
