@@ -11,6 +11,7 @@ from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime, get_runtime
 
 from headway.approvals import Rules
+from headway.arguments import tool_schema
 from headway.context import (
     Context,
     Settings,
@@ -58,6 +59,14 @@ class Parts:
 
     def limits(self, runtime: Runtime[Context]) -> Limits:
         return effective_limits(self.settings, self.context(runtime))
+
+    @cached_property
+    def declared(self) -> dict[str, Any]:
+        """What `settle` judges calls by: the arguments' schema of each tool, where it has one."""
+        return {
+            tool.name: schema if "properties" in (schema := tool_schema(tool)) else tool
+            for tool in self.tools
+        }
 
     @cached_property
     def tool_weight(self) -> float:

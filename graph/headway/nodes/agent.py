@@ -160,8 +160,7 @@ def failed(plan: Plan, failure: ModelFailure) -> Plan | Update:
 def received(plan: Plan, reply: AIMessage) -> Update:
     """The update for a reply: settled, counted, and with the calls that a person must decide."""
     known = plan.request.prefix
-    tools = {tool.name: tool for tool in plan.parts.tools}
-    message = _alone(settle(reply, tools=tools, known_ids=known.call_ids), plan.parts)
+    message = _alone(settle(reply, tools=plan.parts.declared, known_ids=known.call_ids), plan.parts)
     message = message.model_copy(
         update={"name": message.name or plan.parts.name, "id": _new_id(message, known.message_ids)}
     )
