@@ -146,9 +146,11 @@ class Batch:
                     if scope.expired():
                         raise
                     return _failure(ToolFailure("tool_error", "the tool timed out"))
-                except Exception as error:
+                except asyncio.CancelledError as error:
+                    if _cancelled():
+                        raise
                     return _caught(error)
-                except SystemExit as error:
+                except (Exception, SystemExit) as error:
                     return _caught(error)
         except TimeoutError:
             return self._left_behind(request, seconds or 0.0)
@@ -252,8 +254,14 @@ def _message(request: ToolCallRequest, ref: Any) -> ToolMessage:
 def _guarded(run: Callable[[], Any]) -> Any:
     try:
         return run()
-    except (Exception, SystemExit) as error:
+    except (Exception, SystemExit, asyncio.CancelledError) as error:
         return _caught(error)
+
+
+def _cancelled() -> bool:
+    """Whether somebody cancels this call; else a CancelledError is the tool's own failure."""
+    task = asyncio.current_task()
+    return task is None or task.cancelling() > 0
 
 
 def _caught(error: BaseException) -> dict[str, object]:

@@ -12,6 +12,7 @@ from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
 from headway import Outcome, astream_agent, build_agent, stream_agent, workspace_tools
+from headway.run import Control
 from headway.steps import trace
 from headway.trace import StepTrace
 from openai_server import OpenAIServer
@@ -83,17 +84,25 @@ def _run(
 ) -> Played:
     if row.parent is not None:
         return _embedded(row, way, server, options)
-    events = _events(way, task, options)
+    events = _events(way, task, options, row.stop_at if task else None)
     outcome = Outcome.model_validate(events[-1]["outcome"])
     return Played(outcome, _told(outcome.steps), events, server)
 
 
-def _events(way: Way, task: str | None, options: dict[str, Any]) -> list[dict[str, Any]]:
+def _events(
+    way: Way, task: str | None, options: dict[str, Any], stop_at: str | None
+) -> list[dict[str, Any]]:
     if not way.asynchronous:
         return list(stream_agent(task, **options))
+    control = Control()
 
     async def collect() -> list[dict[str, Any]]:
-        return [event async for event in astream_agent(task, **options)]
+        events: list[dict[str, Any]] = []
+        async for event in astream_agent(task, control=control, **options):
+            events.append(event)
+            if event["type"] == stop_at:
+                control.stop()
+        return events
 
     return asyncio.run(collect())
 
@@ -104,12 +113,7 @@ def _embedded(row: Row, way: Way, server: OpenAIServer, options: dict[str, Any])
         options.pop(name, None)
     assert row.parent is not None
     graph = row.parent(build_agent(options.pop("model"), **options))
-    given = {"messages": [HumanMessage("Do it.")]}
-    config = {"configurable": {"thread_id": "row"}}
-    if way.asynchronous:
-        values = asyncio.run(graph.ainvoke(given, config))
-    else:
-        values = graph.invoke(given, config)
+    values = _values(graph, way)
     if not values.get("outcome"):
         values["outcome"] = {"status": "completed"}
     outcome = Outcome.model_validate(values["outcome"])
@@ -117,18 +121,38 @@ def _embedded(row: Row, way: Way, server: OpenAIServer, options: dict[str, Any])
     return Played(outcome, told, [], server, values)
 
 
+def _values(graph: Any, way: Way) -> dict[str, Any]:
+    """The last state of a run of `graph`."""
+    given = {"messages": [HumanMessage("Do it.")]}
+    modes = ["messages", "values"] if way.streamed else ["values"]
+    config = {"configurable": {"thread_id": "row"}}
+
+    async def collect() -> list[Any]:
+        parts = graph.astream(given, config, stream_mode=modes)
+        return [value async for mode, value in parts if mode == "values"]
+
+    if way.asynchronous:
+        return dict(asyncio.run(collect())[-1])
+    parts = graph.stream(given, config, stream_mode=modes)
+    return dict([value for mode, value in parts if mode == "values"][-1])
+
+
 def _told(steps: list[StepTrace]) -> list[str]:
-    return [_code(step.observation or "") for step in steps if step.tool_call is not None]
+    return [_code(step.observation) for step in steps if step.tool_call is not None]
 
 
-def _code(observation: str) -> str:
-    """The error's code of an observation, or `ok`."""
+def _code(observation: str | None) -> str:
+    """The error's code of an observation, or `ok`; of a call without one, `open`."""
+    if observation is None:
+        return "open"
     try:
         value = json.JSONDecoder().raw_decode(observation)[0]
     except ValueError:
         first = observation.split(":")[0]
         return first if first in ("interrupted", "not_run") else "ok"
-    return str(value.get("error", "ok")) if isinstance(value, dict) else "ok"
+    if isinstance(value, dict):
+        return "timeout" if value.get("timed_out") else str(value.get("error", "ok"))
+    return "ok"
 
 
 def _judge(row: Row, played: Played, workspace: Path) -> None:
@@ -139,7 +163,7 @@ def _judge(row: Row, played: Played, workspace: Path) -> None:
     assert row.answer is None or outcome.answer == row.answer, seen
     log = workspace / "log"
     assert (log.read_text().splitlines() if log.exists() else []) == list(row.ran), seen
-    assert played.told == list(row.told), seen
+    assert row.told is None or played.told == list(row.told), seen
     assert len(played.server.requests) in _asked(row, played), seen
     if row.evidence is not None:
         facts = outcome.evidence or {}
@@ -154,7 +178,7 @@ def _asked(row: Row, played: Played) -> Sequence[int]:
     if row.requests is not None:
         return [row.requests]
     if callable(row.script):
-        return range(1, len(played.outcome.steps) + 3)
+        return range(1, max(len(played.outcome.steps), len(played.told)) + 3)
     return range(1, len(row.script)) if row.then is not None else [len(row.script)]
 
 
@@ -166,10 +190,22 @@ def _go_on(row: Row, way: Way, server: OpenAIServer, options: dict[str, Any]) ->
     assert row.then.told is None or played.told == list(row.then.told), played.told
 
 
+def ways_of(row: Row) -> list[Way]:
+    """The ways in which a row can be played."""
+    return [
+        way
+        for way in WAYS
+        if (way.asynchronous or row.stop_at is None)
+        and (way.sqlite or not row.saved)
+        and (row.raises is None or not way.asynchronous)
+    ]
+
+
 def sampled(rows: list[tuple[str, Row]]) -> Iterator[tuple[str, Row, Way, bool]]:
     """(label, row, way, whether it belongs to the fast suite): each row in one of `PAIRS`, in
-    turn, so that every column meets every row's neighbours."""
+    turn; all of them meet every item of four rows, and every pair of ways every section."""
     for at, (label, row) in enumerate(rows):
-        fast = PAIRS[at % len(PAIRS)]
-        for way in WAYS:
-            yield label, row, way, way == fast
+        ways = ways_of(row)
+        pairs = [way for way in PAIRS if way in ways]
+        for way in ways:
+            yield label, row, way, way == pairs[at % len(pairs)]

@@ -32,7 +32,7 @@ class Played:
 
     outcome: Outcome
     told: list[str]
-    """What each call was answered: `ok`, or the code of its error."""
+    """What each call was answered: `ok`, the code of its error, or `open`."""
     events: list[dict[str, Any]]
     server: OpenAIServer
     values: dict[str, Any] = field(default_factory=dict)
@@ -60,8 +60,8 @@ class Row:
     answer: str | None = None
     """The whole answer; None: not looked at."""
     ran: Sequence[str] = ()
-    told: Sequence[str] = ()
-    """What each call is answered, in order: `ok`, or the code of its error."""
+    told: Sequence[str] | None = ()
+    """What each call is answered, in order: `ok`, or the code of its error; None: anything."""
     requests: int | None = None
     """Requests that reach the server; None: as many as the script has replies."""
     evidence: str | None = None
@@ -73,8 +73,13 @@ class Row:
     model: str = "openai:m"
     strict: bool = True
     raises: type[BaseException] | None = None
+    """Only for the synchronous ways: an event loop ends with it, and nothing can be asked then."""
     parent: "Callable[[Agent], Any] | None" = None
     """Builds the graph that the agent is a node of."""
+    stop_at: str | None = None
+    """The event at which the user stops the run (which only an asynchronous one can be)."""
+    saved: bool = False
+    """It needs the record of files and started calls, which a thread in memory does not keep."""
     then: Then | None = None
     also: Callable[[Played], bool] | None = None
 
