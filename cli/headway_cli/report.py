@@ -178,7 +178,7 @@ def _next(outcome: Outcome, terminal: Terminal, bring: str) -> str:
         return ""
     rows = [("look at it", f"headway show {thread}"), ("go back", f"headway undo {thread}")]
     if bring:
-        rows.append(("take over", f"{bring}   (so far the workspace is untouched)"))
+        rows.append(("take over", f"{bring}   (this run's work is not in the workspace yet)"))
     if outcome["status"] == "needs_approval":
         rows.append(("decide", f"headway resume {thread} {_answers(outcome)}"))
     else:

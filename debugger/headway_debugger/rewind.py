@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from headway.environment import snapshots_of
 from headway.heads import MAIN
 from headway_debugger.branching import free_name, keep_names, keep_settings
 from headway_debugger.edits import value_edit
@@ -23,9 +22,6 @@ from headway_tools.errors import HeadwayError
 from headway_tools.home import ThreadFolder
 from headway_tools.notes import read_note, write_note
 from headway_tools.snapshots import Snapshots
-
-COPY: Final = "copy"
-"""The folder of a thread that works in a copy."""
 
 _VERSION: Final = 1
 
@@ -114,39 +110,6 @@ def _between(thread: Thread, first: TreeNode | None, at: str, last: TreeNode) ->
     """Whether a restore to the checkpoint `at` came after `first` on the way to `last`."""
     line = [node.id for node in thread.tree.lineage(last)]
     return at in line and (first is None or line.index(at) > line.index(first.id))
-
-
-def apply_copy(thread: Thread, *, force: bool = False, dry_run: bool = False) -> Restored:
-    """Bring what a thread did in a copy into its workspace; the conversation stays.
-
-    `HeadwayError`: the thread works in no copy, the workspace was changed since (unless
-    `force`), or a run is under way.
-    """
-    with thread.writing("") as now, now.snapshots() as snapshots:
-        if not now.record.root:
-            raise HeadwayError(f"thread {now.id} works in no copy: nothing to apply")
-        result = snapshots.take(now.root)
-        tip = now.node()
-        place = _Place(now.workspace, result, tip, str(now.state(tip).get(BRANCH) or ""))
-        return _go(now, snapshots, place, force=force, dry_run=dry_run)
-
-
-def make_copy(folder: ThreadFolder, workspace: Path) -> Path:
-    """A copy of `workspace` for a new thread to work in; the folder.
-
-    `HeadwayError`: the thread has one already.
-    """
-    target = folder.make().branch(COPY)
-    if target.exists():
-        raise HeadwayError(f"thread {folder.path.name} has a copy already: resume it")
-    snapshots = snapshots_of(folder, workspace)
-    try:
-        base = snapshots.take(workspace)
-        snapshots.extract(base, target, original=workspace)
-    finally:
-        snapshots.close()
-    save_undo(folder, Undo((), {str(workspace): base}))
-    return target
 
 
 @dataclass(frozen=True)

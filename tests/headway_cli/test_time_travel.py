@@ -162,16 +162,68 @@ def test_a_copy_is_worked_in_and_applied_on_request(
     assert (workspace / "a.txt").read_text() == "hello\nworld\n"
 
 
-def test_apply_overwrites_later_work_only_when_told(
-    headway: Headway, script: Script, workspace: Path
+@pytest.fixture
+def copied(headway: Headway, script: Script, workspace: Path) -> Path:
+    """A workspace in whose copy thread `otter` changed a.txt, removed b.txt and made c/d.txt."""
+    (workspace / "b.txt").write_text("b\n")
+    command = "rm b.txt; mkdir c; echo d > c/d.txt"
+    again = call("edit", path="a.txt", old_text="bye", new_text="ciao")
+    model = script([EDIT, call("bash", command=command), DONE, again, DONE])
+    place = ("-C", str(workspace), "--thread", "otter", "--copy", "--model", model)
+    assert headway("run", "x", *place).code == 0
+    return workspace
+
+
+def contents(folder: Path) -> dict[str, str]:
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return {str(path.relative_to(folder)): path.read_text() for path in files}
+
+
+BEFORE = {"a.txt": "hello\nworld\n", "b.txt": "b\n"}
+AFTER = {"a.txt": "bye\nworld\n", "c/d.txt": "d\n"}
+
+
+def test_apply_leaves_alone_what_the_copy_did_not_change(headway: Headway, copied: Path) -> None:
+    (copied / "mine.txt").write_text("mine\n")
+    assert headway("apply", "otter").code == 0
+    assert contents(copied) == {**AFTER, "mine.txt": "mine\n"}
+    assert "like that already" in headway("apply", "otter").out
+    assert headway("undo", "otter").code == 0
+    assert contents(copied) == {**BEFORE, "mine.txt": "mine\n"}
+    assert headway("apply", "otter").code == 0
+    assert contents(copied) == {**AFTER, "mine.txt": "mine\n"}
+
+
+@pytest.mark.parametrize(
+    ("path", "text"), [("a.txt", "mine\n"), ("b.txt", "mine\n"), ("c", "a file\n")]
+)
+def test_what_both_changed_is_overwritten_only_when_told_and_undone(
+    headway: Headway, copied: Path, path: str, text: str
 ) -> None:
-    place = ("-C", str(workspace), "--thread", "otter", "--copy")
-    headway("run", "x", *place, "--model", script([EDIT, DONE]))
-    (workspace / "mine.txt").write_text("mine\n")
-    assert headway("apply", "otter").code == 2
-    assert (workspace / "a.txt").read_text() == "hello\nworld\n"
+    (copied / path).write_text(text)
+    mine = contents(copied)
+    assert f"would need --force: {path}" in headway("apply", "otter", "--dry-run").out
+    refused = headway("apply", "otter")
+    assert (refused.code, refused.out) == (2, "")
+    assert path in refused.err
+    assert contents(copied) == mine
     assert headway("apply", "otter", "--force").code == 0
-    assert (workspace / "a.txt").read_text() == "bye\nworld\n"
+    assert contents(copied) == AFTER
+    assert headway("undo", "otter").code == 0
+    assert contents(copied) == mine
+
+
+def test_the_same_change_on_both_sides_is_no_conflict(headway: Headway, copied: Path) -> None:
+    (copied / "a.txt").write_text(AFTER["a.txt"])
+    assert headway("apply", "otter").code == 0
+    assert contents(copied) == AFTER
+
+
+def test_a_copy_that_went_on_is_applied_again(headway: Headway, copied: Path) -> None:
+    assert headway("apply", "otter").code == 0
+    assert headway("resume", "otter", "more").code == 0
+    assert headway("apply", "otter").out.splitlines()[1:] == ["  write   a.txt"]
+    assert contents(copied) == {**AFTER, "a.txt": "ciao\nworld\n"}
 
 
 def test_nothing_to_apply_is_one_line(headway: Headway, otter: Path) -> None:

@@ -2,14 +2,14 @@
 
 import argparse
 
-from headway_cli.restoring import told
+from headway_cli.restoring import applied
 from headway_cli.threads import opened
-from headway_debugger.rewind import apply_copy
+from headway_debugger.copies import apply_copy
 
 
 def run(args: argparse.Namespace) -> int:
     """Apply, or with --dry-run only say what would change; `undo` takes it back."""
     with opened(args.thread) as thread:
         done = apply_copy(thread, force=args.force, dry_run=args.dry_run)
-        print(told(done, dry_run=args.dry_run))
+        print(applied(done, dry_run=args.dry_run))
     return 0

@@ -6,7 +6,7 @@ from headway.threads import new_thread_id
 from headway_cli.ask import somebody_answers
 from headway_cli.conduct import conduct, output_for
 from headway_cli.options import configure, run_options, the_home, workspace_of
-from headway_debugger.rewind import make_copy
+from headway_debugger.copies import make_copy
 from headway_tools.workspace import check_workspace
 
 
