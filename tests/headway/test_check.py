@@ -23,7 +23,7 @@ from headway_tools.errors import HeadwayError
 from policies import bash, call, replies
 
 UNITTEST = "python3 -m unittest -q"
-PYTEST = "python3 -m pytest -q"
+PYTEST = "PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 python3 -m pytest -q"
 
 IMPATIENT = ProgressSettings(flat_declared=Flat(tell=1, stop=1))
 """One evaluation without a new minimum ends the run: these tests are about what one is worth."""
