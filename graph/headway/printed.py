@@ -44,7 +44,7 @@ _ARGUMENT_KEYS = (
 _TAGGED = tuple(
     re.compile(pattern, re.DOTALL)
     for pattern in (
-        r"<(?:tool_?calls?|function_?calls?|invoke)\b[^>]*>.*\Z",
+        r"<(?:tool_?calls?|tools|function_?calls?|invoke)\b[^>]*>.*\Z",
         r"<function=.*\Z",
         r"<\|python_tag\|>.*\Z",
         r"\[TOOL_CALLS\].*\Z",
@@ -91,7 +91,7 @@ _FORMS = (
     (_HARMONY, r"(?s:<\|message\|>.*)"),
 )
 _NOISE = re.compile(
-    r"</?(?:tool_?calls?|function_?calls?|invoke)\b[^>]*>|```(?:json|tool_call|tool_code)?|<\|python_tag\|>|<\|eom_id\|>|<\|eot_id\|>"
+    r"</?(?:tool_?calls?|tools|function_?calls?|invoke)\b[^>]*>|```(?:json|tool_call|tool_code)?|<\|python_tag\|>|<\|eom_id\|>|<\|eot_id\|>"
     r"|<\|im_end\|>|<[|｜]tool[▁_]calls?(?:[▁_]section)?[▁_](?:begin|end)[|｜]>|</s>|\[TOOL_CALLS\]"
 )
 

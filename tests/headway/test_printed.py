@@ -31,6 +31,7 @@ PRINTED = [
     f"I will look.\n<tool_call>{CALL}</tool_call>",
     f"The file has 3 lines.\n<tool_call>{CALL}</tool_call>",
     f"<tool_call>{CALL}",
+    f"<tools>\n{CALL}\n</tools>",
     f"```\n<tool_call>{CALL}</tool_call>\n```",
     f"```json\n{CALL}\n```",
     f"Let me check the folder first:\n```json\n{CALL}\n```",
