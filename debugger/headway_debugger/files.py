@@ -11,7 +11,7 @@ from headway_debugger.fork import START, Edit, Fork, fork
 from headway_debugger.tree import ThreadTree, TreeNode
 from headway_tools.errors import HeadwayError
 from headway_tools.home import ThreadFolder
-from headway_tools.snapshots import Change, Report, Snapshots
+from headway_tools.snapshots import Change, Report, Snapshots, without_indexes
 
 FILES: Final = "hw_files"
 BRANCH: Final = "hw_branch"
@@ -96,7 +96,7 @@ def restore(
 
 def refuse_outside(snapshots: Snapshots, known: str | None, root: Path) -> None:
     """`HeadwayError` where the folder `root` is not as in the snapshot `known`."""
-    outside = snapshots.plan(known, root) if known else []
+    outside = without_indexes(snapshots.plan(known, root)) if known else []
     if outside:
         names = [change.path for change in outside[:SHOWN]] + ["…"] * (len(outside) > SHOWN)
         raise HeadwayError(

@@ -21,7 +21,7 @@ from headway_debugger.tree import TreeNode
 from headway_tools.errors import HeadwayError
 from headway_tools.home import ThreadFolder
 from headway_tools.notes import read_note, write_note
-from headway_tools.snapshots import Snapshots
+from headway_tools.snapshots import Snapshots, without_indexes
 
 _VERSION: Final = 1
 
@@ -190,7 +190,7 @@ def _known(thread: Thread, snapshots: Snapshots, root: Path, done: Undo) -> str 
                 else []
             )
     states = [state for state in dict.fromkeys(known) if state]
-    has = (state for state in states if not snapshots.plan(state, root))
+    has = (state for state in states if not without_indexes(snapshots.plan(state, root)))
     return next(has, states[-1] if states else None)
 
 

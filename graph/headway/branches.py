@@ -14,7 +14,8 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from typing import Any
+from contextlib import contextmanager
+from typing import Any, Final
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -25,9 +26,16 @@ from langgraph.checkpoint.base import (
     CheckpointTuple,
     DeltaChannelHistory,
 )
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from headway.heads import MAIN, Heads, HeadStore
 from headway_tools.errors import HeadwayError
+
+_LINKS: Final = (
+    "SELECT checkpoint_id, parent_checkpoint_id FROM checkpoints "
+    "WHERE thread_id = ? AND checkpoint_ns = ''"
+)
 
 Links = Mapping[str, str | None]
 """The parent of each checkpoint."""
@@ -76,17 +84,16 @@ class BranchView(BaseCheckpointSaver[Any]):
         return self._saver.config_specs
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        heads = self._named(config)
-        if heads is not None:
-            config = self._at_tip(config, _links(self._saver.list(_thread(config))), heads)
-        return self._saver.get_tuple(config)
+        with _readable(config):
+            if (heads := self._named(config)) is not None:
+                config = self._at_tip(config, links(self._saver, config), heads)
+            return self._saver.get_tuple(config)
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        heads = self._named(config)
-        if heads is not None:
-            found = [stored async for stored in self._saver.alist(_thread(config))]
-            config = self._at_tip(config, _links(iter(found)), heads)
-        return await self._saver.aget_tuple(config)
+        with _readable(config):
+            if (heads := self._named(config)) is not None:
+                config = self._at_tip(config, await alinks(self._saver, config), heads)
+            return await self._saver.aget_tuple(config)
 
     def _named(self, config: RunnableConfig) -> Heads | None:
         """The branches, where `config` asks for the newest checkpoint and there are some."""
@@ -171,16 +178,44 @@ class BranchView(BaseCheckpointSaver[Any]):
         return BranchView(self._saver.with_allowlist(extra_allowlist), self._branch, self._heads)
 
 
+@contextmanager
+def _readable(config: RunnableConfig) -> Iterator[None]:
+    """What decoders make of damaged rows, as one line."""
+    try:
+        yield
+    except (ValueError, TypeError, KeyError, IndexError, EOFError) as error:
+        thread = config["configurable"].get("thread_id")
+        said = f"{type(error).__name__}: {str(error)[:120]}"
+        raise HeadwayError(
+            f"a stored row of thread {thread} is damaged ({said}); nothing was changed; "
+            "fork from an earlier step, or restore the database from a copy"
+        ) from error
+
+
 def _thread(config: RunnableConfig) -> RunnableConfig:
     thread_id = config["configurable"]["thread_id"]
     return {"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}
 
 
-def _links(stored: Iterator[CheckpointTuple]) -> Links:
-    return {
-        _id(found.config): _id(found.parent_config) if found.parent_config else None
-        for found in stored
-    }
+def links(saver: BaseCheckpointSaver[Any], config: RunnableConfig) -> Links:
+    """The checkpoints of the thread that `config` names. Of SQLite no row is decoded, so a
+    damaged one stops its own branch only."""
+    if isinstance(saver, SqliteSaver):
+        with saver.cursor(transaction=False) as cursor:
+            return dict(cursor.execute(_LINKS, (config["configurable"]["thread_id"],)).fetchall())
+    return dict(map(_link, saver.list(_thread(config))))
+
+
+async def alinks(saver: BaseCheckpointSaver[Any], config: RunnableConfig) -> Links:
+    """`links`, asynchronously."""
+    if isinstance(saver, AsyncSqliteSaver):
+        async with saver.conn.execute(_LINKS, (config["configurable"]["thread_id"],)) as cursor:
+            return {str(row[0]): row[1] async for row in cursor}
+    return dict([_link(stored) async for stored in saver.alist(_thread(config))])
+
+
+def _link(stored: CheckpointTuple) -> tuple[str, str | None]:
+    return _id(stored.config), _id(stored.parent_config) if stored.parent_config else None
 
 
 def _id(config: RunnableConfig) -> str:

@@ -1,9 +1,12 @@
 """Differences of two snapshots, from their trees: equal folders are never opened."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from headway_tools.snapshots.entries import Change, ChangeKind, Entry, Groups, join
 from headway_tools.snapshots.rules import object_store
+
+_INDEX = re.compile(rb"(^|/)\.git/(.*/)?index$")
 
 ReadFolder = Callable[[bytes], Mapping[bytes, Entry]]
 
@@ -31,6 +34,11 @@ def compare(
 def without_object_stores(changes: Iterable[Change]) -> list[Change]:
     """Leave out what lies in git object stores: those only grow, and refs tell what changed."""
     return [change for change in changes if object_store(change.raw) is None]
+
+
+def without_indexes(changes: Iterable[Change]) -> list[Change]:
+    """Leave out git's indexes: `git status` alone rewrites them."""
+    return [change for change in changes if not _INDEX.search(change.raw)]
 
 
 def in_groups(groups: Groups) -> dict[bytes, tuple[bytes, ...]]:
