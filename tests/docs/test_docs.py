@@ -1,5 +1,6 @@
 """README and docs say what is true: drawings are generated, snippets and commands run."""
 
+import ast
 import re
 import shlex
 import subprocess
@@ -66,6 +67,12 @@ def test_the_python_snippets_of_a_page_run_one_after_another(page: Path, tmp_pat
         capture_output=True, text=True, cwd=work, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_snippets_that_need_a_server_or_another_package_are_at_least_python(page: Path) -> None:
+    for snippet in blocks(page, "py"):
+        assert ast.parse(snippet).body
 
 
 def test_every_link_inside_the_project_leads_somewhere() -> None:
