@@ -49,7 +49,7 @@ def outcome(
         next_step=NEXT[status].format(limit=limit),
         evidence=stop.get("evidence"),
         best=check.get("best"),
-        warnings=[*run.get("warnings", []), *unproven(report)],
+        warnings=[*unconfined(env), *run.get("warnings", []), *unproven(report)],
     )
 
 
@@ -66,6 +66,13 @@ def proven(check: Check) -> bool:
     """Whether the newest check is green, and not only with files that prove nothing."""
     last = check.get("last", {})
     return last.get("passed") is True and not last.get("rests_on")
+
+
+def unconfined(env: ToolEnv) -> list[str]:
+    """The warning about commands that nothing isolates."""
+    if env.sandbox is None or env.sandbox.kind != "none":
+        return []
+    return ["no sandbox: commands ran as you, with all your files and the network"]
 
 
 def unproven(report: CheckReport | None) -> list[str]:

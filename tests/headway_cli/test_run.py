@@ -146,3 +146,16 @@ def test_a_home_is_no_workspace_without_the_flag(
     assert "--unsafe-workspace" in refused.err
     assert headway("run", "x", *model, "--unsafe-workspace", "--thread", "t").code == 0
     assert headway("resume", "t", "more").code == 0
+
+
+def test_no_sandbox_is_said_at_the_start_and_in_the_end_of_each_run(
+    headway: Headway, script: Script, workspace: Path
+) -> None:
+    model = script([DONE, DONE, DONE])
+    place = ("-C", str(workspace), "--thread", "t", "--model", model, "--sandbox", "none")
+    first = headway("run", "x", *place)
+    assert "WARNING: no sandbox" in first.err
+    assert "warning    no sandbox: commands ran as you" in first.out
+    second = headway("resume", "t", "more", "--json")
+    assert "WARNING: no sandbox" in second.err
+    assert any("no sandbox" in text for text in second.json["warnings"])

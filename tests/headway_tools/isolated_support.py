@@ -58,3 +58,16 @@ def big(size: int) -> str:
 def where() -> str:
     """The folder of the agent's workspace."""
     return str(current_workspace().root)
+
+
+def all_gone(marker: Path) -> bool:
+    """Whether the processes that `sleeps` named have ended; one may wait for its burial."""
+    return all(map(_gone, marker.read_text().split()))
+
+
+def _gone(pid: str) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return True
+    return state in "ZX"

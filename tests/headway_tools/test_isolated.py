@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from isolated_support import big, fails, pid, sleeps, waits, where
+from isolated_support import all_gone, big, fails, pid, sleeps, waits, where
 from isolated_tools import Named, doubled, rebound
 from langchain_core.tools import BaseTool
 
@@ -38,15 +38,6 @@ def run(request: pytest.FixtureRequest, workspace: Path) -> Iterator[Callable[..
 
 def isolated(tool: Any) -> BaseTool:
     return declare(tool, "read", isolated=True)
-
-
-def gone(pid: int) -> bool:
-    """No process, or only what its parent has not yet buried."""
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return True
-    return state in "ZX"
 
 
 def test_it_runs_in_another_process(run: Callable[..., Any]) -> None:
@@ -108,7 +99,7 @@ def test_the_time_limit_kills_it_with_its_children(run: Callable[..., Any], tmp_
         if not marker.exists():
             with pytest.raises(ToolFailure, match="timeout"):
                 run(isolated(sleeps), timeout=seconds, marker=str(marker))
-    assert all(gone(int(pid)) for pid in marker.read_text().split())
+    assert all_gone(marker)
 
 
 async def test_a_cancel_kills_it_at_once(workspace: Path, tmp_path: Path) -> None:
@@ -122,7 +113,7 @@ async def test_a_cancel_kills_it_at_once(workspace: Path, tmp_path: Path) -> Non
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-    assert all(gone(int(pid)) for pid in marker.read_text().split())
+    assert all_gone(marker)
     journal.close()
 
 
@@ -157,6 +148,13 @@ def test_a_function_within_a_function_is_refused() -> None:
 
     with pytest.raises(HeadwayError, match="top of a module"):
         isolated(inner)
+
+
+def test_a_function_without_a_file_is_refused() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert "HeadwayError: tool shout: isolated=True needs a function at the top" in done.stderr
 
 
 def test_a_tool_object_that_does_not_pickle_is_refused() -> None:

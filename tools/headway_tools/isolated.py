@@ -78,11 +78,12 @@ def _target(tool: BaseTool, function: Callable[..., Any] | None) -> Target:
     if function is None:
         return Target(tool=_pickled(tool))
     module, name = function.__module__, function.__qualname__
-    if "<" in name:
-        raise HeadwayError(
-            f"tool {tool.name}: isolated=True needs a function at the top of a module, not {name}"
-        )
     main = getattr(sys.modules["__main__"], "__file__", None) if module == "__main__" else None
+    if "<" in name or (module == "__main__" and main is None):
+        raise HeadwayError(
+            f"tool {tool.name}: isolated=True needs a function at the top of a module's file, "
+            f"not {module}.{name}"
+        )
     return Target(module, name, main=main)
 
 
