@@ -27,7 +27,7 @@ from headway.prefix import Prefix
 from headway.protocol import TextProtocol
 from headway.recent import Recent
 from headway.state import State
-from headway.window import tool_weight
+from headway.window import Fitted, tool_weight
 from headway_tools.env import ToolEnv
 from headway_tools.errors import HeadwayError
 from headway_tools.kinds import Declaration, declaration_of
@@ -48,6 +48,8 @@ class Parts:
     name: str = "headway"
     prefixes: Recent[str, Prefix] = field(default_factory=lambda: Recent(64))
     """The newest conversation of each of the last runs."""
+    fitted: Recent[str, Fitted] = field(default_factory=lambda: Recent(64))
+    """The newest request of each of the last runs."""
     shown: Recent[tuple[str, ...], str] = field(default_factory=lambda: Recent(64))
     """Results as the model sees them: progress looks at one before truncate writes it."""
     _opened: dict[str, BaseChatModel] = field(default_factory=dict)

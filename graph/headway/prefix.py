@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
 
 from headway.validity import problems
-from headway.window import weight
 
 
 @dataclass(frozen=True)
@@ -21,8 +20,6 @@ class Prefix:
     """It can be sent as it is, behind a system message."""
     call_ids: frozenset[str] = frozenset()
     message_ids: frozenset[str] = frozenset()
-    weight: float = 0.0
-    """Estimated tokens before calibration."""
 
 
 def extended(before: Prefix, history: Sequence[BaseMessage]) -> Prefix:
@@ -38,5 +35,4 @@ def extended(before: Prefix, history: Sequence[BaseMessage]) -> Prefix:
         valid=before.valid and not problems(new, behind=last, ids=before.call_ids),
         call_ids=before.call_ids.union(calls),
         message_ids=before.message_ids.union(m.id for m in new if m.id),
-        weight=before.weight + weight(new),
     )

@@ -16,7 +16,7 @@ from headway.prompt import system_prompt
 from headway.spending import last_call
 from headway.state import State
 from headway.status import LimitKind
-from headway.window import factor_from, fit, overhead_from, weight
+from headway.window import factor_from, fit, overhead_from
 from headway_tools.values import clean_text
 
 DEFAULT_WINDOW: Final = 128_000
@@ -55,8 +55,9 @@ def build(
     limits = effective_limits(parts.settings, context)
     window = window_tokens(parts, model)
     history, run = state.get("messages", []), state.get("hw_run", {})
-    prefix = extended(parts.prefixes.get(run.get("id", "")) or Prefix(), history)
-    parts.prefixes.put(run.get("id", ""), prefix)
+    run_id = run.get("id", "")
+    prefix = extended(parts.prefixes.get(run_id) or Prefix(), history)
+    parts.prefixes.put(run_id, prefix)
     system = SystemMessage(clean_text(_system(parts, context, state)))
     messages = [system, *history] if prefix.valid else mend([system, *history])
     factor = factor_from(history)
@@ -68,17 +69,18 @@ def build(
         overhead=overhead,
         factor=factor,
         shortened_before=state.get("hw_window", {}),
-        known_weight=prefix.weight + weight([system]) if prefix.valid else None,
+        earlier=parts.fitted.get(run_id),
         shrink=shrink,
         changed=run.get("changed", []),
     )
-    tokens = fitted.tokens + overhead
+    parts.fitted.put(run_id, fitted)
+    tokens = fitted.tokens(factor) + overhead
     cost = cost_of(run.get("model", ""), tokens, 0, price=parts.settings.price)
     closing = last_call(run, limits, tokens, cost)
     return Request(
         messages=fitted.messages,
         tools=[] if closing else list(parts.tools),
-        tokens=fitted.tokens if closing else tokens,
+        tokens=tokens - overhead if closing else tokens,
         window=fitted.shortened,
         closing=closing,
         prefix=prefix,

@@ -79,7 +79,7 @@ def fitted(
         shortened_before=before or {},
         **more,
     )
-    assert fitted.tokens == estimate_tokens(fitted.messages)
+    assert fitted.tokens(1.0) == estimate_tokens(fitted.messages)
     return fitted.messages, fitted.shortened
 
 
@@ -128,6 +128,22 @@ def test_what_was_done_changed_and_said_and_the_last_failure_stay() -> None:
 def test_files_that_the_caller_knows_to_have_changed_are_listed() -> None:
     request, _ = fitted(steps(60, 3_000), 8_000, changed=["made/by/a/command.txt"])
     assert "made/by/a/command.txt" in "\n".join(str(m.content) for m in request)
+
+
+@pytest.mark.parametrize("window", [3_000, 16_000, 1_000_000])
+def test_a_request_made_from_the_one_before_is_the_one_made_anew(window: int) -> None:
+    history = conversation()
+    state: dict[str, Any] = {}
+    earlier = None
+    for number in range(40):
+        history = [*history, *step(number, f"{number} " + "z" * 3_000)]
+        options: dict[str, Any] = {"window": window, "reserve": 500, "factor": 1.0}
+        anew = fit(history, **options, shortened_before=state)
+        earlier = fit(history, **options, shortened_before=state, earlier=earlier)
+        assert earlier == anew
+        state = earlier.shortened
+        if number == 20:
+            history = [*history[:4], *history[6:]]
 
 
 def test_the_prefix_stays_the_same_from_call_to_call_except_in_few_large_steps() -> None:

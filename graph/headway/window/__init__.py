@@ -5,13 +5,12 @@ large steps, each kept as plain data in state, so between steps a request starts
 the one before.
 """
 
-from headway.window.fit import fit
+from headway.window.fit import Fitted, fit
 from headway.window.tokens import (
     estimate_tokens,
     factor_from,
     overhead_from,
     tool_weight,
-    weight,
 )
 
-__all__ = ["estimate_tokens", "factor_from", "fit", "overhead_from", "tool_weight", "weight"]
+__all__ = ["Fitted", "estimate_tokens", "factor_from", "fit", "overhead_from", "tool_weight"]

@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 from headway.notes import is_human
 from headway.window.brief import FAILURE_CHARACTERS, brief_message
 from headway.window.digest import digest, edited_files, last_failure
-from headway.window.tokens import estimate_tokens, weight
+from headway.window.tokens import weight
 
 TRIGGER: Final = 0.85
 """Share of the room at which the request is shortened; estimates are not exact."""
@@ -57,12 +57,18 @@ class Shortened(TypedDict, total=False):
 
 
 class Fitted(NamedTuple):
-    """A request and what it shortens, plain data for the next call."""
+    """A request, and what the next one needs to be made from it."""
 
     messages: list[BaseMessage]
     shortened: dict[str, Any]
-    tokens: int
-    """Estimated, of the messages alone."""
+    """Plain data for state."""
+    weight: float
+    """Estimated tokens before the factor, of the messages alone."""
+    source: Sequence[BaseMessage]
+    """The conversation."""
+
+    def tokens(self, factor: float) -> int:
+        return int(self.weight * factor)
 
 
 def fit(
@@ -73,27 +79,25 @@ def fit(
     factor: float,
     shortened_before: Mapping[str, Any],
     overhead: int = 0,
-    known_weight: float | None = None,
+    earlier: Fitted | None = None,
     shrink: bool = False,
     changed: Sequence[str] = (),
 ) -> Fitted:
     """The request for `messages` (a valid conversation) within the window.
 
-    `window`, `reserve` and `overhead` (of the tools) are tokens; `known_weight` is that of
-    `messages` (`headway.window.weight`), where the caller has it. Human and system messages stay
+    `window`, `reserve` and `overhead` (of the tools) are tokens. Human and system messages stay
     verbatim; calls keep their answers. `shrink` shortens anew and further, after a server refused
     the request as too long. `changed` are files known to have changed; the rest is read from the
-    calls. If nothing more can be shortened, the request may still be too long.
+    calls. `earlier` saves work and changes nothing. If nothing more can be shortened, the request
+    may still be too long.
     """
     before: Shortened = {**shortened_before}  # type: ignore[typeddict-item]
     room = max(window - reserve - min(overhead, window // 2), 1)
-    request = applied(messages, before)
-    if known_weight is None or before.get("caps"):
-        known_weight = weight(request)
-    tokens = int(known_weight * factor)
+    request = _continued(messages, before, earlier)
+    tokens = request.tokens(factor)
     ceiling = before.get("ceiling", room) if before.get("window") == window else room
     if tokens <= min(TRIGGER * room, ceiling) and not shrink:
-        return Fitted(request, dict(before), tokens)
+        return request
     target = TARGET * min(room, ceiling)
     if shrink:
         ceiling = min(ceiling, int(tokens * TRIGGER))
@@ -106,9 +110,27 @@ def fit(
     if ceiling < room:
         base |= {"ceiling": ceiling, "window": window}
     best = _first_fitting(messages, base, factor, target, TRIGGER * min(room, ceiling))
-    if best.messages == request and not shrink:
-        return Fitted(request, dict(before), tokens)
-    return best
+    return request if best.messages == request.messages and not shrink else best
+
+
+def _continued(
+    messages: Sequence[BaseMessage], shortened: Shortened, earlier: Fitted | None
+) -> Fitted:
+    """`messages` with `shortened` done to them, in one go or by what `earlier` has not seen."""
+    if earlier is None or earlier.shortened != shortened:
+        return _done(messages, shortened)
+    count = len(earlier.source)
+    if messages[:count] != earlier.source:  # by identity, then by value
+        return _done(messages, shortened)
+    new = messages[count:]
+    return earlier._replace(
+        messages=[*earlier.messages, *new], weight=earlier.weight + weight(new), source=messages
+    )
+
+
+def _done(messages: Sequence[BaseMessage], shortened: Shortened) -> Fitted:
+    request = applied(messages, shortened)
+    return Fitted(request, dict(shortened), weight(request), messages)
 
 
 def _first_fitting(
@@ -117,12 +139,11 @@ def _first_fitting(
     """The mildest way that reaches `target`, else the mildest within `most`, else the shortest."""
     tried: list[Fitted] = []
     for way in _ways(messages, base):
-        request = applied(messages, way)
-        tried.append(Fitted(request, dict(way), estimate_tokens(request, factor)))
-        if tried[-1].tokens <= target:
+        tried.append(_done(messages, way))
+        if tried[-1].tokens(factor) <= target:
             return tried[-1]
-    within = [one for one in tried if one.tokens <= most]
-    return within[0] if within else min(tried, key=lambda one: one.tokens)
+    within = [one for one in tried if one.tokens(factor) <= most]
+    return within[0] if within else min(tried, key=lambda one: one.weight)
 
 
 def _ways(messages: Sequence[BaseMessage], base: Shortened) -> Iterator[Shortened]:
