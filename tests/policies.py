@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from headway.testing import PolicyModel
 from langchain_core.messages import AIMessage, BaseMessage, ToolCall
+
+from headway.testing import PolicyModel
 
 
 def call(name: str, id: str = "c1", **args: Any) -> ToolCall:

@@ -2,9 +2,9 @@
 
 import os
 import stat
+import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
-import tempfile
 from pathlib import Path
 
 import pytest
