@@ -49,12 +49,14 @@ def edited(message: AIMessage, decisions: dict[str, Decision]) -> AIMessage:
         decision = decisions.get(call["id"] or "", {})
         if decision.get("type") == "edit":
             action = decision["edited_action"]
-            new = ToolCall(name=action["name"], args=dict(action["args"]), id=call["id"])
+            new = ToolCall(
+                name=action["name"], args=dict(action["args"]), id=call["id"], type="tool_call"
+            )
             remarks.append(
                 f"a person changed a call before it ran: you wrote {_shown(call)}, "
                 f"what ran is {_shown(new)}"
             )
-            call = {**call, "name": new["name"], "args": new["args"]}
+            call = new
         calls.append(call)
     notes = {**meta(message), "remarks": [*meta(message).get("remarks", []), *remarks]}
     return message.model_copy(
