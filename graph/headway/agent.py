@@ -53,7 +53,7 @@ def assemble(parts: Parts) -> StateGraph[State, Context, InputState, OutputState
 
 def after_agent(state: State) -> Literal["approve", "tools", "verify", "finish"]:
     """The conditional edge on tool_calls."""
-    run = state["hw_run"]
+    run = state.get("hw_run", {})
     if run.get("stop"):
         return "finish"
     if not open_calls(state["messages"]).calls:
@@ -63,14 +63,14 @@ def after_agent(state: State) -> Literal["approve", "tools", "verify", "finish"]
 
 def after_truncate(state: State) -> Any:
     """Back to the model, or to the end; a tool's own hand-off target is followed."""
-    if state["hw_run"].get("stop"):
+    if state.get("hw_run", {}).get("stop"):
         return "finish"
     return state.get("hw_goto") or "agent"
 
 
 def after_verify(state: State) -> str:
     """The end, another try, or the partial result."""
-    run = state["hw_run"]
+    run = state.get("hw_run", {})
     if run.get("stop"):
         return "finish"
     return END if state.get("outcome") else "agent"

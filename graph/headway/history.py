@@ -19,9 +19,9 @@ from langchain_core.messages import (
     message_chunk_to_message,
 )
 
-from headway.ids import short_id
-from headway.validity import CALL_KEYS, is_blank, is_void_block, problems, text_of
-from headway_tools.values import clean_text, plain, sendable
+from headway.ids import as_name, key, short_id, usable
+from headway.validity import CALL_KEYS, is_blank, is_unsendable, problems, text_of
+from headway_tools.values import plain
 
 __all__ = ["OpenCalls", "closed", "mend", "merged_names", "open_calls", "place", "problems"]
 
@@ -45,12 +45,14 @@ def open_calls(messages: Sequence[BaseMessage]) -> OpenCalls:
         message = messages[place_]
         if isinstance(message, AIMessage) and message.tool_calls:
             behind = messages[place_ + 1 :]
-            ids = {call["id"] for call in message.tool_calls}
-            answers = [m for m in behind if isinstance(m, ToolMessage) and m.tool_call_id in ids]
-            done = {m.tool_call_id for m in answers}
+            ids = {key(call["id"]) for call in message.tool_calls}
+            answers = [
+                m for m in behind if isinstance(m, ToolMessage) and key(m.tool_call_id) in ids
+            ]
+            done = {key(m.tool_call_id) for m in answers}
             return OpenCalls(
                 message,
-                [call for call in message.tool_calls if call["id"] not in done],
+                [call for call in message.tool_calls if key(call["id"]) not in done],
                 [m for m in behind if not any(m is answer for answer in answers)],
             )
     return OpenCalls(None, [], [])
@@ -68,7 +70,7 @@ def closed(call: ToolCall, code: str, text: str = NOT_RECORDED) -> ToolMessage:
     """The answer of a call that has no result. It never claims that the call did not run unless
     `text` says so."""
     return ToolMessage(
-        f"{code}: {text}", tool_call_id=call["id"] or "", name=call["name"], status="error"
+        f"{code}: {text}", tool_call_id=key(call["id"]), name=call["name"], status="error"
     )
 
 
@@ -93,7 +95,7 @@ def _clean(message: BaseMessage) -> BaseMessage:
     """One message on its own: sendable, and of one of the four kinds."""
     content = plain(message.content)
     if isinstance(content, list):
-        content = [block for block in content if not is_void_block(block)]
+        content = [block for block in content if not is_unsendable(block, message)]
     if isinstance(message, AIMessage):
         return _clean_reply(message, content)
     if isinstance(message, ToolMessage | HumanMessage) and is_blank(message):
@@ -106,7 +108,7 @@ def _clean(message: BaseMessage) -> BaseMessage:
 def _clean_reply(message: AIMessage, content: Any) -> AIMessage:
     calls = [
         ToolCall(
-            name=clean_text(call["name"]) or "unknown",
+            name=as_name(call["name"]),
             args=plain(call["args"]),
             id=call["id"],
             type="tool_call",
@@ -114,7 +116,7 @@ def _clean_reply(message: AIMessage, content: Any) -> AIMessage:
         for call in message.tool_calls
     ]
     calls += [
-        ToolCall(name=clean_text(bad["name"] or "unknown"), args={}, id=bad["id"], type="tool_call")
+        ToolCall(name=as_name(bad["name"] or ""), args={}, id=bad["id"], type="tool_call")
         for bad in message.invalid_tool_calls
     ]
     extra = {k: v for k, v in message.additional_kwargs.items() if k not in CALL_KEYS}
@@ -134,7 +136,7 @@ def _paired(messages: list[BaseMessage]) -> Iterator[BaseMessage]:
     answers: dict[str, list[tuple[int, ToolMessage]]] = {}
     for at, message in enumerate(messages):
         if isinstance(message, ToolMessage):
-            answers.setdefault(message.tool_call_id, []).append((at, message))
+            answers.setdefault(key(message.tool_call_id), []).append((at, message))
     uses = _next_uses(messages)
     taken: set[str] = set()
     for at, message in enumerate(messages):
@@ -150,8 +152,8 @@ def _paired(messages: list[BaseMessage]) -> Iterator[BaseMessage]:
         ]
         yield message.model_copy(update={"tool_calls": calls})
         for call, new in zip(message.tool_calls, calls, strict=True):
-            end = uses.get((call["id"] or "", at), len(messages))
-            answer = _take(answers.get(call["id"] or "", []), at, end)
+            end = uses.get((key(call["id"]), at), len(messages))
+            answer = _take(answers.get(key(call["id"]), []), at, end)
             yield (
                 answer.model_copy(update={"tool_call_id": new["id"]})
                 if answer
@@ -165,7 +167,7 @@ def _next_uses(messages: Sequence[BaseMessage]) -> dict[tuple[str, int], int]:
     last: dict[str, int] = {}
     uses: dict[tuple[str, int], int] = {}
     for at, message in enumerate(messages):
-        for call_id in {c["id"] or "" for c in getattr(message, "tool_calls", None) or ()}:
+        for call_id in {key(c["id"]) for c in getattr(message, "tool_calls", None) or ()}:
             if call_id in last:
                 uses[call_id, last[call_id]] = at
             last[call_id] = at
@@ -182,7 +184,7 @@ def _take(found: list[tuple[int, ToolMessage]], start: int, end: int) -> ToolMes
 
 def _fresh(call_id: str | None, taken: set[str]) -> str:
     new = call_id or ""
-    if not new or new in taken or not sendable(new):
+    if not usable(new) or new in taken:
         new = short_id(taken, call_id or "", len(taken))
     taken.add(new)
     return new

@@ -20,7 +20,7 @@ from headway.arguments import (
     parse_arguments,
     tool_schema,
 )
-from headway.ids import short_id
+from headway.ids import as_name, short_id
 from headway.printed import find_printed
 from headway.promise import is_promise
 from headway.usage import normal_usage
@@ -245,7 +245,7 @@ def _tool_name(name: object, tools: Mapping[str, Any]) -> str:
     if given in tools:
         return given
     bare = _NAME_NOISE.sub("", given).strip()
-    return bare if bare in tools else re.sub(r"[^A-Za-z0-9_-]", "_", bare)[:64] or "unknown"
+    return bare if bare in tools else as_name(bare)
 
 
 def _judged(

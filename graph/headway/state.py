@@ -21,6 +21,9 @@ MIN_REMAINING: Final = 8
 """Supersteps that a full round and its end need; below it the run goes to finish. Recompute it
 when a node is added (a test runs every outer limit)."""
 
+MIN_TO_JUDGE: Final = 3
+"""Supersteps that the agent must see for a reply that verify may leave to finish."""
+
 
 class Stop(TypedDict, total=False):
     """Why the run must end now. Written by agent, truncate and verify; read by finish."""

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
+from headway.ids import is_name, usable
 from headway_tools.values import is_plain
 
 CALL_KEYS: Final = ("tool_calls", "function_call")
@@ -15,6 +16,9 @@ CALL_KEYS: Final = ("tool_calls", "function_call")
 _CALL_BLOCKS = frozenset(
     {"function_call", "tool_call", "tool_use", "invalid_tool_call", "tool_call_chunk"}
 )
+
+
+_THINKING_BLOCKS = frozenset({"reasoning", "thinking", "redacted_thinking"})
 
 
 def problems(
@@ -35,8 +39,10 @@ def problems(
 def _faults(message: BaseMessage) -> Iterator[str]:
     if not is_plain(message.content):
         yield "text that cannot be sent"
-    if isinstance(message.content, list) and any(map(is_void_block, message.content)):
-        yield "a call or an empty text among the parts of the content"
+    if isinstance(message.content, list) and any(
+        is_unsendable(block, message) for block in message.content
+    ):
+        yield "a call, thinking or an empty text among the parts of the content"
     if isinstance(message, AIMessage):
         yield from _reply_faults(message)
     elif is_blank(message):
@@ -49,6 +55,8 @@ def _reply_faults(message: AIMessage) -> Iterator[str]:
     if message.invalid_tool_calls or any(key in message.additional_kwargs for key in CALL_KEYS):
         yield "calls besides tool_calls"
     for call in message.tool_calls:
+        if not is_name(call["name"]):
+            yield f"a tool name that no server allows: {call['name']!r:.80}"
         if not is_plain(call["args"]):
             yield f"arguments of {call['name']} that cannot be sent"
 
@@ -80,8 +88,8 @@ def _pairing_faults(messages: Sequence[BaseMessage], seen: set[str | None]) -> I
             yield f"message {at}: calls before it are not answered"
         waiting = [c["id"] for c in message.tool_calls] if isinstance(message, AIMessage) else []
         for call_id in waiting:
-            if not call_id or call_id in seen:
-                yield f"message {at}: a call id that is missing or used twice"
+            if not usable(call_id) or call_id in seen:
+                yield f"message {at}: a call id that is unusable or used twice"
             seen.add(call_id)
     if waiting:
         yield "the last calls are not answered"
@@ -97,6 +105,13 @@ def is_call_block(block: Any) -> bool:
     return isinstance(block, dict) and block.get("type") in _CALL_BLOCKS
 
 
+def is_unsendable(block: Any, message: BaseMessage) -> bool:
+    """A content block that no request should hold in this message; thinking goes back, if at all,
+    to the model that made it."""
+    thinking = isinstance(block, dict) and block.get("type") in _THINKING_BLOCKS
+    return is_void_block(block) or (thinking and not isinstance(message, AIMessage))
+
+
 def is_void_block(block: Any) -> bool:
     """A content block that no request should hold: a call, or a text that is empty."""
     if not isinstance(block, dict):
@@ -110,4 +125,4 @@ def is_blank(message: BaseMessage) -> bool:
     """No text and, besides text, nothing to show (an image counts)."""
     if isinstance(message.content, str) or isinstance(message, AIMessage):
         return not text_of(message).strip()
-    return all(is_void_block(block) for block in message.content)
+    return all(is_unsendable(block, message) for block in message.content)

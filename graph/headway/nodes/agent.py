@@ -25,7 +25,7 @@ from headway.prices import cost_of, unknown
 from headway.reply import settle
 from headway.request import Request, build
 from headway.spending import reached, seconds_in_all
-from headway.state import MIN_REMAINING, Run, State, Stop
+from headway.state import MIN_REMAINING, MIN_TO_JUDGE, Run, State, Stop
 from headway.window import estimate_tokens
 
 HANDOFF: Final = "__handoff_destination"
@@ -180,7 +180,7 @@ def received(plan: Plan, reply: AIMessage) -> Update:
     }
     if message.tool_calls and plan.request.closing:
         run["stop"] = Stop(status="limit", limit=plan.request.closing)
-    elif message.tool_calls and plan.state["hw_remaining"] < MIN_REMAINING:
+    elif _out_of_steps(plan, message):
         run["stop"] = Stop(status="limit", limit="steps")
     empty = not message.tool_calls and not message.text.strip()
     return {
@@ -188,6 +188,16 @@ def received(plan: Plan, reply: AIMessage) -> Update:
         "hw_run": run,
         "hw_window": plan.request.window,
     }
+
+
+def _out_of_steps(plan: Plan, message: AIMessage) -> bool:
+    """Whether the outer graph leaves too few steps for a round, or for a verify that may end in
+    finish."""
+    remaining, settings = plan.state["hw_remaining"], plan.parts.settings
+    if message.tool_calls:
+        return remaining < MIN_REMAINING
+    judged = settings.check or settings.verify or settings.response_format
+    return remaining < MIN_TO_JUDGE and bool(judged or meta(message).get("problem"))
 
 
 def _warned(plan: Plan) -> Run:

@@ -74,12 +74,12 @@ def _refuse(state: State, messages: Sequence[BaseMessage]) -> None:
         raise HeadwayError("no task: the messages hold no human message")
     if state.get("hw_remaining", MIN_REMAINING) < MIN_ROUNDS:
         raise HeadwayError(
-            "the outer recursion_limit leaves no room to end well; give it at least 5"
+            "the outer recursion_limit leaves no room to end well; give it at least 4"
         )
 
 
-MIN_ROUNDS = 4
-"""`remaining_steps` that enter must see: agent, verify and finish have to follow."""
+MIN_ROUNDS = 3
+"""`remaining_steps` that enter must see: agent and either verify or finish have to follow."""
 
 
 def _run(state: State, messages: Sequence[AnyMessage]) -> Run:
