@@ -24,6 +24,7 @@ from headway.models.retry import RetryPolicy
 from headway.parts import Parts
 from headway.prices import Price
 from headway.progress import ProgressSettings
+from headway.settled import DURABILITY
 from headway.state import InputState, OutputState, State
 from headway.truncation import Truncation
 from headway_tools.ask_user import ask_user_tool
@@ -36,10 +37,6 @@ from headway_tools.read_output import read_output_tool
 from headway_tools.sandbox import SandboxKind
 from headway_tools.think import think_tool
 from headway_tools.workspace import check_workspace
-
-DURABILITY = "__pregel_durability"
-"""LangGraph's private key of the default durability (a test holds it). Without a checkpointer the
-value "sync" makes LangGraph 1.2.24 fail, so it is set only where there is one."""
 
 Agent = CompiledStateGraph[State, Context, InputState, OutputState]
 

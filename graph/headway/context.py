@@ -134,7 +134,8 @@ def effective_limits(settings: Settings, context: Context) -> Limits:
 
 def effective_ask(settings: Settings, context: Context) -> Ask:
     """The stricter of both."""
-    return max(settings.ask, context.ask or "never", key=ASK_ORDER.index)
+    asked: tuple[Ask, Ask] = (settings.ask, context.ask or "never")
+    return max(asked, key=ASK_ORDER.index)
 
 
 def effective_model(settings: Settings, context: Context) -> str | None:

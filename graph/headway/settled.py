@@ -16,6 +16,8 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from headway_tools.errors import HeadwayError
 
 DURABILITY: Final = "__pregel_durability"
+"""LangGraph's private key of the default durability (a test holds it). Without a checkpointer the
+value "sync" makes LangGraph 1.2.24 fail, so it is set only where there is one."""
 _SAVER: Final = "__pregel_checkpointer"
 _PAUSE: Final = 0.002
 _SECONDS: Final = 60.0

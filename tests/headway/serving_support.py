@@ -98,7 +98,11 @@ def started(
     command: list[str], folder: Path, given: Mapping[str, str], log: Path
 ) -> Iterator[subprocess.Popen[bytes]]:
     """A server process in a session of its own, stopped at the end."""
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "PYTHONPATH") if name in os.environ}
+    kept = {
+        name: os.environ[name]
+        for name in ("PATH", "HOME", "LANG", "PYTHONPATH")
+        if name in os.environ
+    }
     with log.open("wb") as output:
         server = subprocess.Popen(
             command,

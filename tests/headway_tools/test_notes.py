@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from headway_tools.notes import read_note, write_note
 from headway_tools.errors import HeadwayError
+from headway_tools.notes import read_note, write_note
 
 
 def test_a_note_is_replaced_whole_and_private(tmp_path: Path) -> None:

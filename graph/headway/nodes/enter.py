@@ -16,6 +16,7 @@ from headway.schema import check_schema
 from headway.state import MIN_REMAINING, SCHEMA_VERSION, Run, State
 from headway_tools.env import ToolEnv
 from headway_tools.errors import HeadwayError
+from headway_tools.snapshots import without_indexes
 
 MOST_NAMED: Final = 20
 """Paths that a note about the workspace names."""
@@ -112,7 +113,7 @@ def _files(state: State, env: ToolEnv, *, ours: bool) -> tuple[str, str]:
         return now, f"{UNKNOWN_FILES} {_named(found)}." if found else ""
     if not env.snapshots.holds(before):
         return now, OTHER_FILES
-    paths = [change.path for change in env.changes(before, now)]
+    paths = [change.path for change in without_indexes(env.changes(before, now))]
     if not paths:
         return now, ""
     return now, f"{CHANGED_FILES} {_named(paths)}. Read again what you rely on."
