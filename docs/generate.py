@@ -1,12 +1,15 @@
-"""Writes the generated parts of README.md: `python docs/generate.py` (a test compares them)."""
+"""Writes what is generated of the documentation: `python docs/generate.py` (a test compares it)."""
 
 import re
+import sys
 from pathlib import Path
 
 from headway import build_agent
 from headway.status import STATUSES, exit_code
 
-README = Path(__file__).resolve().parent.parent / "README.md"
+ROOT = Path(__file__).resolve().parent.parent
+README = ROOT / "README.md"
+RELIABILITY = ROOT / "docs" / "reliability.md"
 
 
 def drawing() -> str:
@@ -28,5 +31,14 @@ def generated(text: str) -> str:
     return found.replace("<!-- graph -->\n", f"<!-- graph -->\n{drawing()}\n")
 
 
+def reliability() -> str:
+    """The page about what ends a run and how, from the table of scenarios."""
+    sys.path[:0] = [path for path in (str(ROOT / "tests"),) if path not in sys.path]
+    from reliability.page import page
+
+    return page()
+
+
 if __name__ == "__main__":
     README.write_text(generated(README.read_text()))
+    RELIABILITY.write_text(reliability())

@@ -13,8 +13,8 @@ against a scripted server over HTTP, with the real graph and real tools: synchro
 asynchronous, streamed and not, saved in memory and in SQLite. The server refuses every request that
 the strictest of all servers would refuse.
 
-*Runs*: what the row's calls really did. *Told*: what the model is answered to each call, `ok` or the
-code of the error.
+*Runs*: what the row's calls really did. *Told*: what the model is answered to each call, `ok` or
+the code of the error.
 """
 
 

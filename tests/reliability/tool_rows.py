@@ -10,10 +10,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any
 
-from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, ToolMessage
 from langchain_core.tools import BaseTool, InjectedToolCallId, StructuredTool
 from langchain_core.tools import tool as make_tool
 from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.prebuilt import InjectedState
 from langgraph.types import Command
 
@@ -315,6 +316,11 @@ TOOL_ROWS: dict[str, list[Row]] = {
         commanded("its answer", lambda i, _: Command(update={"messages": [says_so(i)]})),
         commanded("an answer and a message", lambda i, _: Command(update={"messages": [
             says_so(i), HumanMessage("And this picture.")]})),
+        commanded("an answer and calls of its own", lambda i, _: Command(update={"messages": [
+            says_so(i), AIMessage("", tool_calls=[{"name": "note", "args": {"line": "two"},
+            "id": "own", "type": "tool_call"}])]})),
+        commanded("an answer and the end of the history", lambda i, _: Command(update={
+            "messages": [RemoveMessage(REMOVE_ALL_MESSAGES), says_so(i)]})),
         commanded("no answer to its call", lambda i, _: Command(update={"messages": []}),
                   "tool_error"),
         commanded("keys that the state has not", lambda i, _: Command(update={"colour": "red",

@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any, Final, cast
 
-from langchain_core.messages import ToolCall, ToolMessage, convert_to_messages
+from langchain_core.messages import RemoveMessage, ToolCall, ToolMessage, convert_to_messages
 from langchain_core.runnables import RunnableConfig
 from langgraph.config import get_config
 from langgraph.prebuilt import ToolNode
@@ -210,7 +210,11 @@ def _join(outputs: Sequence[Any], batch: Batch, files: str) -> Any:
             if isinstance(item, Command):
                 goto = item.goto or goto
             update = {"messages": [update]} if isinstance(update, ToolMessage) else dict(update)
-            observations += map(_reference, convert_to_messages(update.pop("messages", [])))
+            observations += [
+                _reference(message)
+                for message in convert_to_messages(update.pop("messages", []))
+                if not isinstance(message, RemoveMessage)
+            ]
             if update:
                 commands.append(Command(update=update))
     made: Update = {"hw_observations": observations, "hw_run": _counted(batch, files)}

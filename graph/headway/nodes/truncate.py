@@ -7,7 +7,7 @@ from langgraph.runtime import Runtime
 
 from headway.context import Context
 from headway.history import open_calls, place
-from headway.notes import FIELD, annotate, meta
+from headway.notes import AUTHOR, FIELD, annotate, meta
 from headway.observe import texts
 from headway.parts import Parts, Update
 from headway.spending import left
@@ -64,4 +64,10 @@ def _lost() -> str:
 
 
 def _message(data: dict[str, Any]) -> BaseMessage:
-    return messages_from_dict([{"type": data["type"], "data": data}])[0]
+    """A tool's own message beside its answer (a picture): no person's, and it calls nothing."""
+    changes: dict[str, Any] = {}
+    if data["type"] == "human":
+        changes = {"name": AUTHOR}
+    elif data["type"] == "ai":
+        changes = {"tool_calls": [], "invalid_tool_calls": []}
+    return messages_from_dict([{"type": data["type"], "data": {**data, **changes}}])[0]
