@@ -7,7 +7,7 @@ One run, every variant in turn, medians of process time (all threads, no waiting
 one table only. Each round is one model reply and one call of a trivial tool that returns 200
 characters. "last" is the cost of the last tenth of the rounds, "ratio" is to create_agent with the
 middlewares. `--parts` prints what snapshots, journal and sandbox add. `create_agent` stores its
-whole history in every checkpoint, so a saver's rows stop for it at 100 rounds.
+whole history in every checkpoint, so a saver's rows stop for it at 300 rounds.
 """
 
 import argparse
@@ -41,7 +41,7 @@ from headway import Limits, build_agent
 from headway.build import workspace_tools
 
 MANY = 100_000
-PEERS_WITH_SAVER = 100
+PEERS_WITH_SAVER = 300
 """Rounds up to which create_agent is run with a saver: its thread grows with their square."""
 
 
