@@ -1,8 +1,18 @@
 """Every test has a data folder and an environment of its own; no test reaches a real endpoint."""
 
+import tempfile
 from pathlib import Path
 
 import pytest
+
+
+@pytest.fixture(autouse=True, scope="session")
+def reachable(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """An ordinary user can walk to the tests' folders, whatever stands above them."""
+    base = tmp_path_factory.getbasetemp()
+    for folder in (base, *base.parents):
+        if folder.is_relative_to(tempfile.gettempdir()) and folder != Path(tempfile.gettempdir()):
+            folder.chmod(folder.stat().st_mode | 0o055)
 
 
 @pytest.fixture(autouse=True)
