@@ -33,6 +33,8 @@ class Environments:
         self._open: OrderedDict[tuple[str, str, str], ToolEnv] = OrderedDict()
         self._lock = Lock()
         self._temporary: Path | None = None
+        self._masker: Masker | None = None
+        self._masked: tuple[str, ...] = ()
 
     def get(self, thread_id: str | None, branch: str = "", run_id: str = "") -> ToolEnv:
         """The environment of a branch; without a thread that of one run, kept in memory."""
@@ -68,13 +70,16 @@ class Environments:
             journal=self._journal(folder),
             snapshots=snapshots_of(folder, workspace.path) if folder and workspace else None,
             tool_timeout=self._settings.limits.tool_timeout,
-            mask=self._masker().mask,
+            mask=self.mask,
         )
 
-    def _masker(self) -> Masker:
-        """Of the host's secrets at this moment and the key that was given."""
+    def mask(self, text: str) -> str:
+        """`text` without the host's secrets of this moment and without the key that was given."""
         keys = [self._settings.api_key] if self._settings.api_key else []
-        return Masker([*host_secrets(os.environ), *keys])
+        values = (*host_secrets(os.environ), *keys)
+        if self._masker is None or self._masked != values:
+            self._masker, self._masked = Masker(values), values
+        return self._masker.mask(text)
 
     def lease(self, thread_id: str | None, branch: str) -> Path | None:
         """The file of a branch's lease; None for what is kept in memory only."""

@@ -45,12 +45,29 @@ def outcome(
         commands=commands,
         check=report,
         established=established(files, commands, report, stale=stale),
-        missing=stop.get("missing", "") or MISSING[status].format(limit=limit),
-        next_step=NEXT[status].format(limit=limit),
+        missing=stop.get("missing", "") or missing(status, stop),
+        next_step=next_step(status, stop),
         evidence=stop.get("evidence"),
         best=check.get("best"),
         warnings=[*unconfined(env), *run.get("warnings", []), *unproven(report)],
     )
+
+
+def missing(status: Status, stop: Stop) -> str:
+    """What is not there yet; for a failed endpoint with what it said."""
+    text = MISSING[status].format(limit=stop.get("limit"))
+    said = (stop.get("evidence") or {}).get("message") if status == "model_error" else None
+    return f"{text} ({said})" if said else text
+
+
+def next_step(status: Status, stop: Stop) -> str:
+    """How to go on; for a failed endpoint by the kind of its failure."""
+    found = stop.get("evidence") or {}
+    if status != "model_error":
+        return NEXT[status].format(limit=stop.get("limit"))
+    step = NEXT_AFTER_FAILURE.get(str(found.get("kind")), NEXT[status])
+    wait = found.get("retry_after")
+    return f"{step} (the server asks to wait {wait:g} s)" if wait else step
 
 
 def verified(status: Status, report: CheckReport | None) -> bool | None:
@@ -108,6 +125,15 @@ NEXT: Final[dict[Status, str]] = {
     "needs_approval": "resume with a decision",
     "cancelled": "resume to go on",
 }
+
+NEXT_AFTER_FAILURE: Final = {
+    "auth": "correct OPENAI_API_KEY (or --env-file) and resume; nothing is lost",
+    "quota": "the account has no credit left: mend that and resume; nothing is lost",
+    "invalid_request": "the server refuses the request: check --model, --model-arg and the URL, "
+    "then resume; nothing is lost",
+    "context_length": "resume with a model that has a larger window, or go on in a new thread",
+}
+"""By the kind of the failure (`headway.models.ModelFailure`)."""
 
 
 def usage(run: Run) -> Usage:

@@ -15,6 +15,7 @@ from headway.models.retry import RetryPolicy
 from headway.run import Control, astream_agent
 from headway.status import exit_code
 from headway_tools.errors import HeadwayError
+from openai_server import OpenAIServer, fails, says
 from policies import bash, call, each_time, replies
 
 EDIT = call("edit", "e1", path="a.txt", old_text="world", new_text="there")
@@ -371,3 +372,30 @@ def test_a_command_ends_with_the_runs_time(workspace: Path) -> None:
     assert (result.status, result.limit) == ("limit", "seconds")
     assert result.usage.seconds < 30
     assert result.commands[0].timed_out
+
+
+def test_a_refused_key_is_named_as_the_cause_and_never_quoted(
+    own_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-123456789")
+    refused = fails(401, "Incorrect API key provided: sk-test-123456789", "invalid_api_key")
+    with OpenAIServer([refused]) as server:
+        result = run_agent("x", model="openai:m", base_url=server.url)
+    assert result.status == "model_error"
+    assert "Incorrect API key" in result.missing
+    assert "OPENAI_API_KEY" in result.next_step
+    assert "sk-test-123456789" not in result.model_dump_json()
+    stored = [path.read_bytes() for path in own_home.rglob("*.sqlite*")]
+    assert not any(b"sk-test-123456789" in data for data in stored)
+
+
+def test_waiting_for_another_try_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-123456789")
+    with OpenAIServer([fails(503, "busy"), says("here")]) as server:
+        events = list(
+            stream_agent(
+                "x", model="openai:m", base_url=server.url, retries=RetryPolicy(first_wait=0.01)
+            )
+        )
+    assert [e["text"] for e in events if e["type"] == "note" and e["about"] == "retry"]
+    assert events[-1]["outcome"]["answer"] == "here"

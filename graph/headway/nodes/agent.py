@@ -32,6 +32,10 @@ HANDOFF: Final = "__handoff_destination"
 """Metadata key by which langgraph-swarm and -supervisor mark their hand-off tools."""
 
 
+MOST_OF_A_FAILURE: Final = 300
+"""Characters of a server's message that a note about another try quotes."""
+
+
 @dataclass(frozen=True)
 class Plan:
     """One model call, decided but not yet sent."""
@@ -64,7 +68,14 @@ class Plan:
     def tell(self, event: dict[str, Any]) -> None:
         """Count a failed attempt and show it."""
         self.lost.append(event["billed"])
-        self.notify(event)
+        why = self.parts.environments.mask(str(event["message"]))[:MOST_OF_A_FAILURE]
+        text = f"try {event['attempt']} failed ({why}); the next one in {event['wait']:g} s"
+        self.notify({**event, "type": "note", "about": "retry", "text": text, "message": why})
+
+    def masked(self, failure: ModelFailure) -> ModelFailure:
+        """A server may quote the key that it refuses."""
+        failure.message = self.parts.environments.mask(failure.message)
+        return failure
 
     def arguments(self) -> dict[str, Any]:
         return {
@@ -83,7 +94,7 @@ def agent(state: State, runtime: Runtime[Context], *, parts: Parts) -> Update:
         try:
             reply = call_model(plan.model, plan.request.messages, **plan.arguments())
         except ModelFailure as failure:
-            plan = failed(plan, failure)
+            plan = failed(plan, plan.masked(failure))
         else:
             return received(plan, reply)
     return plan
@@ -96,7 +107,7 @@ async def aagent(state: State, runtime: Runtime[Context], *, parts: Parts) -> Up
         try:
             reply = await acall_model(plan.model, plan.request.messages, **plan.arguments())
         except ModelFailure as failure:
-            plan = failed(plan, failure)
+            plan = failed(plan, plan.masked(failure))
         else:
             return received(plan, reply)
     return plan
