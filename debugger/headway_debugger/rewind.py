@@ -180,7 +180,8 @@ def _branch_at(thread: Thread, to: _Place) -> tuple[str, str]:
 def _known(thread: Thread, snapshots: Snapshots, root: Path, done: Undo) -> str | None:
     """The state that `root` should have: of those that headway left there last, by a verb or by
     a run, the one that it has, else the newest."""
-    known = [done.seen.get(str(root))]
+    left = thread.record.left
+    known = [left if left and snapshots.holds(left) else None, done.seen.get(str(root))]
     for name in dict.fromkeys((MAIN, thread.heads.load().current)):
         if branch := thread.tree.branches.get(name):
             values = thread.state(branch.tip)

@@ -180,7 +180,8 @@ def next_input(snapshot: StateSnapshot, job: Job) -> Any:
 
 def end(job: Job, snapshot: StateSnapshot, *, cancelled: bool) -> Event:
     """The last event; writes the status into the record."""
-    values: Any = snapshot.values
+    left = _files_now(job, snapshot.values) if cancelled else ""
+    values: Any = {**snapshot.values, "hw_files": left} if left else snapshot.values
     result = _outcome(job, snapshot, values, cancelled)
     done = result.model_copy(
         update={
@@ -190,8 +191,17 @@ def end(job: Job, snapshot: StateSnapshot, *, cancelled: bool) -> Event:
         }
     )
     if job.home:
-        update_record(job.home, job.thread, status=done.status)
+        update_record(job.home, job.thread, status=done.status, left=left)
     return {"type": "end", "outcome": done.model_dump(mode="json")}
+
+
+def _files_now(job: Job, values: Mapping[str, Any]) -> str:
+    """The files of a run that was stopped: its last step may have changed some, unrecorded."""
+    run_id = values.get("hw_run", {}).get("id", "")
+    env = job.parts.environments.get(job.thread, values.get("hw_branch", ""), run_id)
+    if env.snapshots is None or env.workspace is None or not values.get("hw_files"):
+        return ""
+    return env.snapshots.take(env.workspace.root)
 
 
 def _outcome(

@@ -54,6 +54,8 @@ class ThreadRecord(BaseModel):
     """Of branches that have their own."""
     status: Status | None = None
     """Of the newest run; None while one is under way, or after a crash."""
+    left: str = ""
+    """Snapshot of the files as a run that was stopped in the middle of a step left them."""
     created: str = ""
     updated: str = ""
 

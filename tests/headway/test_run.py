@@ -309,6 +309,7 @@ async def test_now_kills_the_running_command_and_the_thread_goes_on(workspace: P
     await waiter
     assert result
     assert result.status == "cancelled"
+    assert [change.path for change in result.files] == ["log"], "the broken step's files are told"
     again = await arun_agent(None, model=model, workspace=workspace, thread_id=result.thread)
     assert again.status == "completed"
     assert (workspace / "log").read_text() == "started\n", "never silently repeated"
