@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import sys
 from collections.abc import Mapping
+from contextlib import aclosing
 from typing import Any
 
 from headway.run import Control, astream_agent
@@ -48,9 +49,10 @@ async def _follow(
     signals = StopSignals(control)
     signals.install(asyncio.get_running_loop())
     outcome: Outcome = {}
-    async for event in astream_agent(task, control=control, **options):
-        if event["type"] == "end":
-            outcome = event["outcome"]
-        else:
-            output.event(event)
+    async with aclosing(astream_agent(task, control=control, **options)) as events:
+        async for event in events:
+            if event["type"] == "end":
+                outcome = event["outcome"]
+            else:
+                output.event(event)
     return outcome, signals.terminated

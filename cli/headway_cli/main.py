@@ -10,6 +10,9 @@ from headway_cli.parser import build_parser
 from headway_cli.terminal import one_line
 from headway_tools.errors import HeadwayError
 
+PIPE_CLOSED = 141
+"""The reader of stdout went away: what a shell says of a program that SIGPIPE ended."""
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The exit code of `headway ARGV`. A `HeadwayError` is one line on stderr and code 2."""
@@ -28,5 +31,5 @@ def main(argv: Sequence[str] | None = None) -> int:
         return USAGE_ERROR
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+        return PIPE_CLOSED
     return code

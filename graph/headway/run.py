@@ -1,8 +1,8 @@
 """`run_agent` and its kin: a task as a thread that is saved before the first model call."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import AsyncExitStack, ExitStack
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, ExitStack, aclosing
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -139,7 +139,7 @@ async def astream_agent(
     name: str = "headway",
     control: Control | None = None,
     **options: Unpack[Options],
-) -> AsyncIterator[Event]:
+) -> AsyncGenerator[Event, None]:
     """`stream_agent`, asynchronously; `control` stops it, and the last event is `end` even then."""
     job = prepare(task, model, tools, thread_id, branch, decisions, name, options)
     control = control or Control()
@@ -162,13 +162,16 @@ async def astream_agent(
         await asyncio.to_thread(begin, job, folder)
         yield job.start_event()
         if given is not WAITING:
-            async for event in _driven(graph, given, job, control):
-                yield event
+            async with aclosing(_driven(graph, given, job, control)) as events:
+                async for event in events:
+                    yield event
         state = await graph.aget_state(job.config)
         yield await asyncio.to_thread(end, job, state, cancelled=control.cancelled)
 
 
-async def _driven(graph: Agent, given: Any, job: Job, control: Control) -> AsyncIterator[Event]:
+async def _driven(
+    graph: Agent, given: Any, job: Job, control: Control
+) -> AsyncGenerator[Event, None]:
     """The events of the run, which goes in a task of its own so that `control` can cancel it."""
     queue: asyncio.Queue[Event | None] = asyncio.Queue()
     events = Events()

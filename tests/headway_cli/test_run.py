@@ -1,10 +1,13 @@
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from cli_support import DONE, EDIT, Headway, Script, call
 
+from headway_cli.main import PIPE_CLOSED
 from openai_server import OpenAIServer, says
 
 
@@ -159,3 +162,20 @@ def test_no_sandbox_is_said_at_the_start_and_in_the_end_of_each_run(
     second = headway("resume", "t", "more", "--json")
     assert "WARNING: no sandbox" in second.err
     assert any("no sandbox" in text for text in second.json["warnings"])
+
+
+def test_a_reader_that_goes_away_is_no_crash(tmp_path: Path, own_home: Path) -> None:
+    script = tmp_path / "script.jsonl"
+    script.write_text('{"tool_calls": [{"name": "think", "args": {}}]}\n{"content": "ok"}\n')
+    command = [sys.executable, "-m", "headway_cli", "run", "x", "-C", str(tmp_path), "--jsonl"]
+    started = subprocess.Popen(
+        [*command, "--model", f"scripted:{script}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert started.stdout
+    assert started.stderr
+    started.stdout.readline()
+    started.stdout.close()
+    errors = started.stderr.read().decode()
+    assert started.wait(60) == PIPE_CLOSED
+    assert "Traceback" not in errors
+    started.stderr.close()
