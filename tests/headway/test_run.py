@@ -267,13 +267,23 @@ def test_a_wrong_number_of_decisions_asks_again(workspace: Path) -> None:
 
 
 def test_a_message_drops_what_waits_for_approval(workspace: Path) -> None:
-    model = replies(bash("echo 1 >> log"), "fine, not")
-    first = run_agent("x", model=model, workspace=workspace, ask="edits")
+    first = run_agent("x", model=replies(bash("echo 1 >> log")), workspace=workspace, ask="edits")
+    seen: list[str] = []
+
+    def policy(messages: list, tools: list) -> AIMessage:
+        seen.extend(str(m.text) for m in messages if m.type == "tool")
+        return AIMessage("fine, not")
+
     second = run_agent(
-        "never mind", model=model, workspace=workspace, ask="edits", thread_id=first.thread
+        "never mind",
+        model=PolicyModel(policy=policy),
+        workspace=workspace,
+        ask="edits",
+        thread_id=first.thread,
     )
     assert second.status == "completed"
     assert not (workspace / "log").exists()
+    assert [text.startswith("not_run:") and "none has run" in text for text in seen] == [True]
 
 
 async def test_stop_ends_after_the_step_and_resume_goes_on(workspace: Path) -> None:

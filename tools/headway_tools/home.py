@@ -23,9 +23,14 @@ def default_home() -> Path:
     return Path(given).expanduser() if given else platformdirs.user_data_path("headway")
 
 
+def is_plain(thread_id: str) -> bool:
+    """A name that can be typed and be a file's: letters, digits, `.`, `_`, `-`; at most 64."""
+    return _PLAIN.fullmatch(thread_id) is not None
+
+
 def folder_name(thread_id: str) -> str:
     """A file name for any thread id: the id itself where it is a plain one, else its hash."""
-    if _PLAIN.fullmatch(thread_id):
+    if is_plain(thread_id):
         return thread_id
     return "x-" + hashlib.sha256(thread_id.encode("utf-8", "surrogatepass")).hexdigest()[:40]
 

@@ -6,7 +6,10 @@ from headway.threads import new_thread_id
 from headway_cli.ask import somebody_answers
 from headway_cli.conduct import conduct, output_for
 from headway_cli.options import configure, run_options, the_home, workspace_of
+from headway_cli.terminal import one_line
 from headway_debugger.copies import make_copy
+from headway_tools.errors import HeadwayError
+from headway_tools.home import Home, is_plain
 from headway_tools.workspace import check_workspace
 
 
@@ -14,8 +17,8 @@ def run(args: argparse.Namespace) -> int:
     """Do the task; the exit code of its status."""
     options = run_options(configure(args))
     workspace = workspace_of(args.workspace)
-    thread = args.thread or new_thread_id(args.task)
     home = the_home()
+    thread = _new_name(args.thread, home) if args.thread else new_thread_id(args.task)
     check_workspace(workspace, data_home=home.path, unsafe=args.unsafe_workspace)
     root = make_copy(home.thread(thread), workspace) if args.copy else None
     return conduct(
@@ -28,3 +31,15 @@ def run(args: argparse.Namespace) -> int:
         interactive=somebody_answers() or options["ask"] != "never",
         **options,
     )
+
+
+def _new_name(name: str, home: Home) -> str:
+    """A thread's name that can be typed and is not taken."""
+    if not is_plain(name):
+        raise HeadwayError(
+            f"{one_line(name)!r} is no thread name: up to 64 letters, digits, '.', '_' and '-', "
+            "a letter or digit first"
+        )
+    if home.thread(name).record.exists():
+        raise HeadwayError(f'thread {name} exists: go on with `headway resume {name} "…"`')
+    return name

@@ -30,6 +30,8 @@ OTHER_FILES: Final = (
     "Look at it before you rely on anything."
 )
 
+DROPPED = "a new message came before anybody had decided about this reply's calls; none has run"
+
 
 def enter(state: State, runtime: Runtime[Context], *, parts: Parts) -> Update:
     """Close calls that were left open, then start or continue the count of this run.
@@ -43,7 +45,11 @@ def enter(state: State, runtime: Runtime[Context], *, parts: Parts) -> Update:
     parts.chat(context)
     parts.require_isolation()
     left_open = open_calls(messages)
-    answers = [closed(call, "interrupted") for call in left_open.calls]
+    undecided = state.get("hw_run", {}).get("ask", []) if not state.get("hw_decisions") else []
+    answers = [
+        closed(call, "not_run", DROPPED) if undecided else closed(call, "interrupted")
+        for call in left_open.calls
+    ]
     update: Update = {
         "hw_schema": SCHEMA_VERSION,
         "hw_observations": [],
