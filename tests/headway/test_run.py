@@ -14,6 +14,7 @@ from headway import Limits, Outcome, arun_agent, build_agent, run_agent, stream_
 from headway.models.retry import RetryPolicy
 from headway.run import Control, astream_agent
 from headway.status import exit_code
+from headway.testing import PolicyModel
 from headway_tools.errors import HeadwayError
 from openai_server import OpenAIServer, fails, says
 from policies import bash, call, each_time, replies
