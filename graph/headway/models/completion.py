@@ -52,7 +52,7 @@ class Completion:
     chosen: bool = False
     """A choice was seen."""
 
-    def take(self, body: object) -> AIMessageChunk:
+    def take(self, body: object, *, whole: bool = False) -> AIMessageChunk:
         """Add a whole completion or one chunk of it; what was new, as a message chunk.
 
         Raises:
@@ -73,9 +73,11 @@ class Completion:
         if isinstance(choice.get("text"), str):
             said = {"content": choice["text"]}
         self.chosen = self.chosen or isinstance(said, Mapping) or "delta" in choice
-        return self._take_said(said) if isinstance(said, Mapping) else AIMessageChunk(content="")
+        if not isinstance(said, Mapping):
+            return AIMessageChunk(content="")
+        return self._take_said(said, whole=whole)
 
-    def _take_said(self, said: Mapping[str, Any]) -> AIMessageChunk:
+    def _take_said(self, said: Mapping[str, Any], *, whole: bool) -> AIMessageChunk:
         text, inner = _content(said.get("content"))
         reasoning = inner or _first_string(said, "reasoning_content", "reasoning")
         self.text += text
@@ -88,10 +90,10 @@ class Completion:
         return AIMessageChunk(
             content=clean_text(text),
             additional_kwargs={"reasoning_content": clean_text(reasoning)} if reasoning else {},
-            tool_call_chunks=[self._take_call(entry) for entry in entries],
+            tool_call_chunks=[self._take_call(entry, whole=whole) for entry in entries],
         )
 
-    def _take_call(self, entry: Mapping[str, Any]) -> Any:
+    def _take_call(self, entry: Mapping[str, Any], *, whole: bool) -> Any:
         function = entry.get("function")
         function = function if isinstance(function, Mapping) else entry
         given = function.get("arguments")
@@ -99,7 +101,7 @@ class Completion:
         index = entry.get("index")
         index = index if isinstance(index, int) else None
         name, id_ = _string(function.get("name")) or "", _string(entry.get("id"))
-        draft = self._draft(index, id_, name, args)
+        draft = self._begin(index) if whole else self._draft(index, id_, name, args)
         new_name = "" if draft.name == name else name
         draft.id, draft.name, draft.args = draft.id or id_, draft.name + new_name, draft.args + args
         at = next(at for at, one in enumerate(self.calls) if one is draft)
@@ -110,9 +112,12 @@ class Completion:
         same = [one for one in self.calls if index is None or one.wire_index == index]
         last = same[-1] if same else None
         if last is None or _begins_another(last, index, id_, name, args):
-            last = Draft(index)
-            self.calls.append(last)
+            return self._begin(index)
         return last
+
+    def _begin(self, index: int | None) -> Draft:
+        self.calls.append(Draft(index))
+        return self.calls[-1]
 
     def rest(self) -> AIMessageChunk:
         """The end of the stream: what only a whole reply has."""
@@ -176,7 +181,7 @@ def read_completion(body: bytes) -> AIMessage:
         BadReply: an error object, an HTML page, no choices, no message.
     """
     completion = Completion()
-    completion.take(_parsed(body.decode("utf-8", "replace")))
+    completion.take(_parsed(body.decode("utf-8", "replace")), whole=True)
     if not completion.chosen:
         raise BadReply(f"the endpoint sent no message: {_preview(body)}")
     return completion.message()
@@ -204,7 +209,8 @@ class StreamReader:
         yield from self._read(self._events.close())
         completion = self._completion
         if not self._events.saw_events:
-            yield completion.take(_parsed(self._events.head.decode("utf-8", "replace")))
+            body = _parsed(self._events.head.decode("utf-8", "replace"))
+            yield completion.take(body, whole=True)
             self.done = True
         if not self.done and completion.finish is None:
             raise Dropped("the stream ended in the middle of the reply")
