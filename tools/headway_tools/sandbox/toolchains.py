@@ -7,6 +7,7 @@ and names exactly the folders to show read-only. Never a home, and nothing that 
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -82,6 +83,9 @@ def prefix_of(folder: Path) -> Path:
     return parent if is_installation and parent.name not in _HOLDS_MORE else folder
 
 
+_LIBRARY = "lib/python3*/os.py"
+
+
 def _reachable(path: Path) -> bool:
     """It exists and may be read. `Path.exists` raises where a folder above may not be entered."""
     return os.access(path, os.R_OK)
@@ -117,7 +121,7 @@ def _interpreters(workspace: Path) -> Iterator[Path]:
     The workspace is the agent's to write: only what is an installation indeed is shown.
     """
     for pattern in ("pyvenv.cfg", "*/pyvenv.cfg", "*/*/pyvenv.cfg"):
-        for config in workspace.glob(pattern):
+        for config in _found(workspace, pattern):
             yield from _python_installations(config.parent)
 
 
@@ -138,8 +142,14 @@ def _python_installations(environment: Path) -> Iterator[Path]:
     steps = [*homes, *(step.parent for step in _steps(environment / "bin" / "python"))]
     for folder in (*steps, *(Path(os.path.realpath(step)) for step in steps)):
         prefix = folder.parent
-        if folder.name == "bin" and folder.is_absolute() and any(prefix.glob("lib/python3*/os.py")):
+        if folder.name == "bin" and folder.is_absolute() and any(_found(prefix, _LIBRARY)):
             yield from _installation(prefix)
+
+
+def _found(folder: Path, pattern: str) -> Iterator[Path]:
+    """`glob` that ends where a folder may not be entered or vanishes meanwhile."""
+    with suppress(OSError):
+        yield from folder.glob(pattern)
 
 
 def _installation(prefix: Path) -> Iterator[Path]:
