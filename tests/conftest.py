@@ -4,6 +4,12 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("same", derandomize=True, deadline=None)
+settings.register_profile("search", deadline=None)
+settings.load_profile("same")
+"""The fast suite tries the same examples each time; `--hypothesis-profile=search` looks for more."""
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -52,10 +52,15 @@ def open_calls(messages: Sequence[BaseMessage]) -> OpenCalls:
             done = {key(m.tool_call_id) for m in answers}
             return OpenCalls(
                 message,
-                [call for call in message.tool_calls if key(call["id"]) not in done],
+                [_named(call) for call in message.tool_calls if key(call["id"]) not in done],
                 [m for m in behind if not any(m is answer for answer in answers)],
             )
     return OpenCalls(None, [], [])
+
+
+def _named(call: ToolCall) -> ToolCall:
+    """A call that a host or an edit left without an id can still be answered."""
+    return call if isinstance(call["id"], str) else {**call, "id": ""}
 
 
 def place(messages: Sequence[BaseMessage], answers: Sequence[ToolMessage]) -> list[BaseMessage]:
