@@ -9,7 +9,7 @@ from hypothesis import settings
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("search", deadline=None)
 settings.load_profile("same")
-"""The fast suite tries the same examples each time; `--hypothesis-profile=search` looks for more."""
+"""The fast suite tries the same examples each time; `--hypothesis-profile=search` finds others."""
 
 
 @pytest.fixture(autouse=True, scope="session")
