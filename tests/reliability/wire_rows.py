@@ -16,7 +16,7 @@ DRIP = says("a b c d e f g h i j k l m n o p").but(drip=0.2, pieces=1)
 
 def waits(played: Played) -> list[dict[str, object]]:
     """The attempts that a user saw fail."""
-    return [event for event in played.events if event["type"] == "model_retry"]
+    return [event for event in played.events if event.get("about") == "retry"]
 
 
 def outlived(name: str, *broken: Answer, retries: int | None = None, **options: object) -> Row:
