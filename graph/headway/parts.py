@@ -22,7 +22,7 @@ from headway.context import (
 )
 from headway.environment import Environments
 from headway.limits import Limits
-from headway.models import open_model
+from headway.models.named import open_model
 from headway.prefix import Prefix
 from headway.protocol import TextProtocol
 from headway.recent import Recent

@@ -4,7 +4,9 @@ import pytest
 from wire_support import ASK, opened
 
 from headway.limits import Depth, Limits
-from headway.models import ModelFailure, RetryPolicy, call_model
+from headway.models.call import call_model
+from headway.models.failure import ModelFailure
+from headway.models.retry import RetryPolicy
 from headway.prices import cost_of
 from headway.spending import last_call, reached
 from headway_tools.errors import HeadwayError

@@ -11,7 +11,8 @@ from langchain_core.runnables import RunnableLambda
 from langgraph.graph import END, START, MessagesState, StateGraph
 from wire_support import WAYS, ask, bash
 
-from headway.models import acall_model, call_model, open_model
+from headway.models.call import acall_model, call_model
+from headway.models.named import open_model
 from headway.reply import settle
 from headway.testing import PolicyModel, ScriptedModel, spoken
 from headway_tools.errors import HeadwayError

@@ -12,9 +12,11 @@ from langchain_core.tools import tool
 from langchain_core.tracers._streaming import _StreamingCallbackHandler
 from pydantic import SecretStr
 
-from headway.models import RetryPolicy, acall_model, call_model, open_model
+from headway.models.call import acall_model, call_model
 from headway.models.dialect import Dialect
+from headway.models.named import open_model
 from headway.models.openai import OpenAIModel
+from headway.models.retry import RetryPolicy
 
 WAYS = ("sync", "sync stream", "async", "async stream")
 SAMPLED_WAYS = (

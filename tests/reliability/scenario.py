@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.tools import BaseTool
 
-from headway.models import RetryPolicy
+from headway.models.retry import RetryPolicy
 from headway.outcome import Outcome
 from headway.status import LimitKind, Status
 from headway_tools.env import current_workspace

@@ -6,7 +6,6 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from pydantic import SecretStr, ValidationError
 
-from headway.models.openai import OpenAIModel
 from headway.testing import ScriptedModel
 from headway_tools.errors import HeadwayError
 
@@ -72,6 +71,8 @@ def _open_openai(
         "timeout": timeout,
         **args,
     }
+    from headway.models.openai import OpenAIModel
+
     try:
         return OpenAIModel(model=model, api_key=SecretStr(key), base_url=url, **options)
     except ValidationError as error:

@@ -18,7 +18,8 @@ from headway.approvals import Rules, must_ask
 from headway.context import Context
 from headway.costs import add_attempts, add_reply
 from headway.limits import Limits
-from headway.models import ModelFailure, acall_model, call_model
+from headway.models.call import acall_model, call_model
+from headway.models.failure import ModelFailure
 from headway.notes import meta
 from headway.parts import Parts, Update
 from headway.prices import cost_of, unknown

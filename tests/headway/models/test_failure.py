@@ -11,7 +11,8 @@ from langgraph.errors import GraphInterrupt
 from pydantic import SecretStr
 from wire_support import ONCE, QUICK, WAYS, ask, bash
 
-from headway.models import ModelFailure, RetryPolicy, classify
+from headway.models.failure import ModelFailure, classify
+from headway.models.retry import RetryPolicy
 from headway.testing import PolicyModel
 from headway_tools.errors import HeadwayError
 from openai_server import OpenAIServer, Reply, fails, raw_calls, says, sends, wire_call

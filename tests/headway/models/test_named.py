@@ -5,7 +5,7 @@ import sys
 import pytest
 from langchain_openai import AzureChatOpenAI
 
-from headway.models import open_model
+from headway.models.named import open_model
 from headway.models.openai import OpenAIModel
 from headway_tools.errors import HeadwayError
 

@@ -10,7 +10,9 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from wire_support import ASK, ONCE, QUICK, WAYS, ask, bash, opened, read_file
 
-from headway.models import ModelFailure, RetryPolicy, acall_model
+from headway.models.call import acall_model
+from headway.models.failure import ModelFailure
+from headway.models.retry import RetryPolicy
 from openai_server import (
     Answer,
     OpenAIServer,

@@ -7,7 +7,7 @@ import pytest
 from langchain_core.messages import AIMessage
 from wire_support import QUICK, SAMPLED_WAYS, ask, bash, opened, read_file
 
-from headway.models import ModelFailure
+from headway.models.failure import ModelFailure
 from headway.reply import settle
 from openai_server import (
     OpenAIServer,
