@@ -1,37 +1,57 @@
 """The pure core of edit against a plain oracle, and what is said where nothing matches."""
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from headway_tools.edits import Edit, describe, plan_edit, preview
 from headway_tools.errors import ToolFailure
 
-TEXTS = st.lists(st.sampled_from(["a", "b", "aa", " ", "\n", "\r\n", "\r\n"]), max_size=14).map(
+TEXTS = st.lists(
+    st.sampled_from(["a", "b", "aa", " ", "\n", "\r\n", "\r\n", "\r"]), max_size=14
+).map("".join)
+FRAGMENTS = st.lists(st.sampled_from(["a", "b", " ", "\n"]), min_size=1, max_size=5).map("".join)
+ANY_ENDS = st.lists(st.sampled_from(["a", "b", "\n", "\r\n", "\r"]), min_size=1, max_size=4).map(
     "".join
 )
-FRAGMENTS = st.lists(st.sampled_from(["a", "b", " ", "\n"]), min_size=1, max_size=5).map("".join)
 
 
 def plain(text: str) -> str:
     return text.replace("\r\n", "\n")
 
 
-@given(TEXTS, FRAGMENTS, FRAGMENTS | st.just(""))
+def meant(text: str, old: str) -> list[tuple[int, int]]:
+    """Every part of `text` that `old` may mean; none that holds half of a line end."""
+    edges = [at for at in range(len(text) + 1) if text[max(0, at - 1) : at + 1] != "\r\n"]
+    parts = [(start, end) for start in edges for end in edges if start < end]
+    exactly = [(start, end) for start, end in parts if text[start:end] == old]
+    if exactly and "\r\n" in old:
+        return exactly
+    return [(start, end) for start, end in parts if plain(text[start:end]) in (old, plain(old))]
+
+
+@given(TEXTS, ANY_ENDS, ANY_ENDS | st.just(""))
+@example("xxxx\nx\r\r\n", "x\r\n", "y")
+@example("x\r\nx\r\r\n", "x\r\n", "y")
+@example("x\r\r\n", "x\r\n", "y\r\n")
+@example("\r\na\r\n", "\na\r\n", "b\r\n")
 def test_an_edit_happens_exactly_where_the_fragment_is_unique(
     text: str, old: str, new: str
 ) -> None:
     assume(old != new)
-    places = [at for at in range(len(plain(text))) if plain(text).startswith(old, at)]
-    if len(places) == 1:
+    places = meant(text, old)
+    unique = len(places) == 1
+    try:
         edit = plan_edit(text, old, new)
-        assert plain(edit.apply(text)) == plain(text).replace(old, new, 1)
+    except ToolFailure as failure:
+        refused = failure
+    else:
+        assert [(edit.start, edit.end)] == places
+        assert edit.replacement.replace("\r", "") == new.replace("\r", "")
         return
-    with pytest.raises(ToolFailure) as caught:
-        plan_edit(text, old, new)
-    assert caught.value.code == ("ambiguous" if places else "no_match")
-    numbers = [plain(text).count("\n", 0, at) + 1 for at in places]
-    assert caught.value.details.get("lines", []) == numbers
+    assert refused.code == ("no_change" if unique else "ambiguous" if places else "no_match")
+    lines = [text.count("\n", 0, start) + 1 for start, _ in places]
+    assert refused.details.get("lines", []) == ([] if unique else lines)
 
 
 @st.composite

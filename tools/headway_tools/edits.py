@@ -1,13 +1,13 @@
 """The pure core of edit: find one fragment in a text and say what replaces it.
 
-A line end in the fragment matches `\\n` and `\\r\\n` alike; what is written takes the line ends
-that stood there. Nothing else is ever matched loosely, so an edit cannot span other lines.
+What stands there exactly as sent is meant. Otherwise a line end matches `\\n` and `\\r\\n` alike,
+and what is written takes the line ends that stood there. Nothing else is ever matched loosely.
 """
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import Final
 
 from headway_tools.errors import ToolFailure
@@ -53,7 +53,7 @@ def plan_edit(text: str, old: str, new: str) -> Edit:
         )
     edit = _as_sent(text, old, new) if "\r\n" in old else None
     if edit is None:
-        edit = _with_any_ends(text, *_with_plain_ends(old, new))
+        edit = _with_any_ends(text, old, new)
     if edit.replacement == text[edit.start : edit.end]:
         raise ToolFailure("no_change", "the file already reads like new_text", "go on")
     return edit
@@ -84,29 +84,32 @@ def preview(text: str, change: Change, context: int = 2, most: int = 12) -> str:
 
 
 def _as_sent(text: str, old: str, new: str) -> Edit | None:
-    start = _only(text, old)
+    whole = (at for at in _occurrences(text, old) if not _cuts_an_end(text, at, at + len(old)))
+    start = _only(text, whole)
     return None if start is None else Edit(start, start + len(old), new)
 
 
-def _with_plain_ends(old: str, new: str) -> tuple[str, str]:
-    """Where `\\r\\n` was sent for a file that has none, it is not meant in `new` either."""
-    if "\r\n" not in old:
-        return old, new
-    return old.replace("\r\n", "\n"), new.replace("\r\n", "\n")
-
-
 def _with_any_ends(text: str, old: str, new: str) -> Edit:
-    plain = text.replace("\r\n", "\n")
-    found = _only(plain, old)
+    """A sent `\\r\\n` is a line end, or a lone `\\r` and a line end: both are looked for."""
+    plain = _plain(text)
+    meant = (_occurrences(plain, reading) for reading in {old, _plain(old)})
+    found = _only(plain, chain.from_iterable(meant))
     if found is None:
-        raise explain(plain, old)
+        raise explain(plain, _plain(old))
+    as_written = "\r\n" in new and "\r\n" not in old
+    if not plain.startswith(old, found):
+        old, new = _plain(old), _plain(new)
     start, end = (_position(text, plain, place) for place in (found, found + len(old)))
-    return Edit(start, end, _with_line_ends_of(text, start, end, old, new))
+    return Edit(start, end, new if as_written else _with_line_ends_of(text, start, end, old, new))
 
 
-def _only(text: str, old: str) -> int | None:
-    """Where `old` stands in `text`; None if nowhere, `ToolFailure` if in several places."""
-    starts = list(islice(_occurrences(text, old), _MOST_MATCHES))
+def _plain(text: str) -> str:
+    return text.replace("\r\n", "\n")
+
+
+def _only(text: str, places: Iterator[int]) -> int | None:
+    """The one of `places` in `text`; None without any, `ToolFailure` for several."""
+    starts = sorted(islice(places, _MOST_MATCHES))
     if len(starts) > 1:
         raise _ambiguous(text, starts)
     return starts[0] if starts else None
@@ -117,6 +120,11 @@ def _occurrences(text: str, old: str) -> Iterator[int]:
     while position >= 0:
         yield position
         position = text.find(old, position + 1)
+
+
+def _cuts_an_end(text: str, start: int, end: int) -> bool:
+    """Whether a `\\r\\n` stands across the edge of `text[start:end]`."""
+    return any(place and text.startswith("\r\n", place - 1) for place in (start, end))
 
 
 def _position(text: str, plain: str, place: int) -> int:
@@ -153,8 +161,8 @@ def _ambiguous(text: str, starts: list[int]) -> ToolFailure:
 
 
 def _with_line_ends_of(text: str, start: int, end: int, old: str, new: str) -> str:
-    """`new` with the line ends of the lines it replaces; explicit `\\r` is taken as written."""
-    if "\r\n" in old or "\r\n" in new or "\n" not in new:
+    """`new` with the line ends of the lines it replaces."""
+    if "\n" not in new:
         return new
     ends = _ENDS.findall(text[start:end])
     *old_lines, _ = old.split("\n")
