@@ -23,7 +23,7 @@ def remove_thread(home: Home, name: str, workspace: Path | None = None) -> str:
         name if home.thread(name).path.is_dir() else find_record(home, name, workspace).thread
     )
     folder = home.thread(thread_id)
-    with hold(folder, all_locks(folder)):
+    with hold(home, thread_id, all_locks(folder)):
         with sqlite_saver(home) as saver:
             saver.delete_thread(thread_id)
         try:
@@ -40,7 +40,7 @@ def prune_thread(thread: Thread, keep: int) -> Pruned:
     """
     if keep < 1:
         raise HeadwayError("prune keeps at least one step; to remove the thread use rm")
-    with hold(thread.folder, all_locks(thread.folder)):
+    with hold(thread.home, thread.id, all_locks(thread.folder)):
         now = thread.again()
         kept = last_steps(now.tree, keep)
         done = prune(now.backend, now.tree, kept)
@@ -57,5 +57,5 @@ def prune_thread(thread: Thread, keep: int) -> Pruned:
 
 def all_locks(folder: ThreadFolder) -> list[str]:
     """Every lock that runs and verbs of the thread have used."""
-    used = [path.name for path in folder.locks.iterdir()] if folder.locks.is_dir() else []
-    return [VERBS, "main", *used]
+    files = folder.locks.iterdir() if folder.locks.is_dir() else ()
+    return [VERBS, "main", *(file.name for file in files if file.suffix != ".lease")]

@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from headway.environment import snapshots_of
 from headway_debugger.files import SHOWN, Restored
 from headway_debugger.rewind import Put, load_undo, save_undo
 from headway_debugger.threads import Thread
 from headway_tools.errors import HeadwayError
-from headway_tools.home import ThreadFolder
+from headway_tools.home import Home
 from headway_tools.snapshots import Change, Snapshots
+from headway_tools.storage import FolderStorage
 
 COPY: Final = "copy"
 """The folder of a thread that works in a copy, and the key of the state that it began with."""
@@ -31,15 +31,16 @@ class Applied(Restored):
     conflicts: tuple[str, ...] = ()
 
 
-def make_copy(folder: ThreadFolder, workspace: Path) -> Path:
+def make_copy(home: Home, thread_id: str, workspace: Path) -> Path:
     """A copy of `workspace` for a new thread to work in; the folder.
 
     `HeadwayError`: the thread has one already.
     """
-    target = folder.make().branch(COPY)
+    folder = home.make().thread(thread_id).make()
+    target = folder.branch(COPY)
     if target.exists():
-        raise HeadwayError(f"thread {folder.path.name} has a copy already: resume it")
-    snapshots = snapshots_of(folder, workspace)
+        raise HeadwayError(f"thread {thread_id} has a copy already: resume it")
+    snapshots = FolderStorage(home).snapshots(thread_id, workspace)
     try:
         base = snapshots.take(workspace)
         snapshots.extract(base, target, original=workspace)

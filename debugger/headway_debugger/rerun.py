@@ -21,7 +21,7 @@ from headway_debugger.replay import (
 from headway_debugger.threads import Thread
 from headway_debugger.tree import TreeNode
 from headway_tools.errors import HeadwayError
-from headway_tools.journal import SqliteJournal
+from headway_tools.storage import FolderStorage
 
 _RED: Final = re.compile(
     r"You said that you are done, but the check `(?P<command>.*)` is red "
@@ -36,7 +36,7 @@ def replay_recorded(thread: Thread, node: TreeNode) -> Divergence | None:
     Replies and results are the recorded ones: no model call, no side effect.
     """
     recorded = messages_at(thread, node)
-    journal = SqliteJournal(thread.folder.journal)
+    journal = FolderStorage(thread.home).journal(thread.id)
     try:
         recording = Recording(recorded, journal.read)
         graph = build_agent(

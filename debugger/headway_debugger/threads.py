@@ -13,7 +13,6 @@ from langchain_core.messages import BaseMessage
 
 from headway.build import Agent, build_agent, make_parts
 from headway.context import Context
-from headway.environment import snapshots_of
 from headway.heads import HeadFile
 from headway.request import build as build_request
 from headway.schema import check_schema
@@ -26,8 +25,8 @@ from headway_debugger.tree import ThreadTree, TreeNode, resolve
 from headway_debugger.views import request, state, tree
 from headway_tools.errors import HeadwayError
 from headway_tools.home import Home, ThreadFolder
-from headway_tools.locks import BranchLock
 from headway_tools.snapshots import Snapshots
+from headway_tools.storage import FolderStorage
 
 BUSY_SECONDS: Final = 0.5
 """How long a verb waits for a run in its way before it is refused."""
@@ -149,7 +148,7 @@ class Thread:
     @contextmanager
     def snapshots(self) -> Iterator[Snapshots]:
         """The states of the workspace, closed at the end."""
-        snapshots = snapshots_of(self.folder, self.workspace)
+        snapshots = FolderStorage(self.home).snapshots(self.id, self.workspace)
         try:
             yield snapshots
         finally:
@@ -159,7 +158,7 @@ class Thread:
     def writing(self, *folders: str) -> Iterator["Thread"]:
         """The thread as it is now, held for a verb that writes names; with `folders` ("": the
         workspace) runs there wait too. `HeadwayError`: busy."""
-        with hold(self.folder, [VERBS, *(name or "main" for name in folders)]):
+        with hold(self.home, self.id, [VERBS, *(name or "main" for name in folders)]):
             yield self.again()
 
 
@@ -184,9 +183,10 @@ def reading_graph(home: Home) -> Iterator[Agent]:
 
 
 @contextmanager
-def hold(folder: ThreadFolder, names: Sequence[str]) -> Iterator[None]:
+def hold(home: Home, thread_id: str, names: Sequence[str]) -> Iterator[None]:
     """Hold several locks of a thread; `HeadwayError`: a run has one of them."""
+    storage = FolderStorage(home)
     with ExitStack() as stack:
         for name in sorted(set(names)):
-            stack.enter_context(BranchLock(folder, name).acquire(BUSY_SECONDS))
+            stack.enter_context(storage.lock(thread_id, name).acquire(BUSY_SECONDS))
         yield

@@ -35,6 +35,7 @@ from headway_tools.home import default_home
 from headway_tools.read_file import read_file_tool
 from headway_tools.read_output import read_output_tool
 from headway_tools.sandbox import SandboxKind
+from headway_tools.storage import Storage
 from headway_tools.think import think_tool
 from headway_tools.workspace import check_workspace
 
@@ -75,6 +76,7 @@ class Options(TypedDict, total=False):
     window: int | None
     retries: RetryPolicy
     home: Path | str | None
+    storage: Storage | None
     memory: bool
 
 

@@ -22,7 +22,8 @@ from headway.state import State
 from headway_tools.env import ToolEnv
 from headway_tools.errors import HeadwayError, SandboxError
 from headway_tools.sandbox import Cancel, CommandResult, open_sandbox
-from headway_tools.snapshots import CACHES, DEPENDENCIES, Change, Snapshots
+from headway_tools.snapshots import CACHES, DEPENDENCIES, Change
+from headway_tools.storage import WorkspaceStates
 
 READ_BYTES: Final = 1 << 20
 """Of stdout and of stderr each in which failures are counted."""
@@ -79,7 +80,7 @@ class Command:
             shutil.rmtree(private, ignore_errors=True)
         return self._report(result)
 
-    def run_without(self, paths: Sequence[str], store: Snapshots, start: str) -> CheckReport:
+    def run_without(self, paths: Sequence[str], store: WorkspaceStates, start: str) -> CheckReport:
         """Run on a copy in which `paths` are as in the snapshot `start`, absent where it has none.
         Without `paths` there is nothing to put back, and the workspace itself will do."""
         if not paths:
@@ -166,7 +167,7 @@ def _verdict(report: CheckReport, again: CheckReport, changed: Changed) -> Check
     return again.model_copy(update={"output": said})
 
 
-def what_changed(command: Command, state: State, store: Snapshots) -> Changed:
+def what_changed(command: Command, state: State, store: WorkspaceStates) -> Changed:
     """The changes of this run in the workspace as it stands now, sorted."""
     now = store.take(command.root)
     changes = list(command.env.changes(state["hw_run"].get("files_at_start"), now))
@@ -208,7 +209,7 @@ def _in_cache(path: str) -> bool:
     return any(f"/{folder}/" in f"/{path}/" for folder in CACHES)
 
 
-def _left_out(root: Path, state: State, store: Snapshots, snapshot: str) -> list[str]:
+def _left_out(root: Path, state: State, store: WorkspaceStates, snapshot: str) -> list[str]:
     """Files changed in this run in folders that snapshots leave out, by the time of their last
     change of status, which commands cannot set. On a branch that time says nothing: its folder
     was made later than its run began."""

@@ -19,6 +19,7 @@ from headway.progress import ProgressSettings
 from headway.truncation import Truncation, TruncationLimits
 from headway_tools.errors import HeadwayError
 from headway_tools.sandbox import SandboxKind
+from headway_tools.storage import Storage
 
 Protocol = Literal["auto", "native", "text"]
 """How tools are called: as the server offers it, by lines of text, or natively until a server
@@ -101,6 +102,8 @@ class Settings:
     """Tokens of the model's context; None: from the model's profile, else a default."""
     retries: RetryPolicy = RetryPolicy()
     home: Path | None = None
+    storage: Storage | None = None
+    """Of journal, snapshots and locks; None: in `home`."""
     memory: bool = False
     """Keep journal and snapshots in memory only: no file outside the workspace."""
 

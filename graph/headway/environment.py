@@ -3,7 +3,6 @@
 Opened once per process and branch, kept for the next call, closed when too many are open.
 """
 
-import hashlib
 import os
 import shutil
 import tempfile
@@ -16,10 +15,11 @@ from typing import Final
 from headway.context import Settings
 from headway_tools.env import ToolEnv
 from headway_tools.home import Home, ThreadFolder, default_home, make_private
-from headway_tools.journal import Journal, MemoryJournal, SqliteJournal
+from headway_tools.journal import MemoryJournal
+from headway_tools.leases import Record
 from headway_tools.sandbox import DEFAULT_HIDE, Sandbox, SandboxPolicy, open_sandbox
 from headway_tools.secrets import Masker, host_secrets
-from headway_tools.snapshots import Snapshots
+from headway_tools.storage import FolderStorage, Storage, WorkspaceStates
 from headway_tools.workspace import Workspace
 
 MOST_OPEN: Final = 512
@@ -60,18 +60,25 @@ class Environments:
                 close(self._open.popitem()[1])
 
     def _make(self, thread_id: str | None, branch: str) -> ToolEnv:
-        keep = thread_id is not None and not self._settings.memory
-        folder = self._thread_folder(thread_id).make() if keep else None
+        kept = None if self._settings.memory else thread_id
+        folder = self.home.thread(kept).make() if kept is not None else None
         workspace = self._workspace(folder, thread_id, branch)
-        private = (folder.path if folder else self._scratch()) / "private"
+        private = folder.private if folder else self._scratch() / "private"
         return ToolEnv(
             workspace=workspace,
             sandbox=self._sandbox(workspace, private) if workspace else None,
-            journal=self._journal(folder),
-            snapshots=snapshots_of(folder, workspace.path) if folder and workspace else None,
+            journal=MemoryJournal() if kept is None else self.storage.journal(kept),
+            snapshots=self._snapshots(kept, workspace),
             tool_timeout=self._settings.limits.tool_timeout,
             mask=self.mask,
         )
+
+    def _snapshots(
+        self, thread_id: str | None, workspace: Workspace | None
+    ) -> WorkspaceStates | None:
+        if thread_id is None or workspace is None:
+            return None
+        return self.storage.snapshots(thread_id, workspace.path)
 
     def mask(self, text: str) -> str:
         """`text` without the host's secrets of this moment and without the key that was given."""
@@ -81,21 +88,20 @@ class Environments:
             self._masker, self._masked = Masker(values), values
         return self._masker.mask(text)
 
-    def lease(self, thread_id: str | None, branch: str) -> Path | None:
-        """The file of a branch's lease; None for what is kept in memory only."""
+    def lease(self, thread_id: str | None, branch: str) -> Record | None:
+        """The record of a branch's lease; None for what is kept in memory only."""
         if thread_id is None or self._settings.memory:
             return None
-        return self._thread_folder(thread_id).lease(branch)
+        return self.storage.lease(thread_id, branch)
 
-    def _thread_folder(self, thread_id: str | None) -> ThreadFolder:
-        return self.home.thread(thread_id or "")
+    @property
+    def storage(self) -> Storage:
+        """What workers share of threads."""
+        return self._settings.storage or FolderStorage(self.home)
 
     @property
     def home(self) -> Home:
         return Home(self._settings.home or default_home())
-
-    def _journal(self, folder: ThreadFolder | None) -> Journal:
-        return SqliteJournal(folder.journal) if folder else MemoryJournal()
 
     def _workspace(
         self, folder: ThreadFolder | None, thread_id: str | None, branch: str
@@ -134,12 +140,6 @@ class Environments:
             self._temporary = Path(tempfile.mkdtemp(prefix="headway-"))
             weakref.finalize(self, shutil.rmtree, self._temporary, ignore_errors=True)
         return self._temporary
-
-
-def snapshots_of(folder: ThreadFolder, workspace: Path) -> Snapshots:
-    """The store of a thread's states of `workspace`, by the path where it stands for the model."""
-    name = hashlib.sha256(str(workspace).encode("utf-8", "surrogateescape")).hexdigest()[:12]
-    return Snapshots(folder.snapshots / name)
 
 
 def close(env: ToolEnv) -> None:

@@ -50,8 +50,9 @@ _signer = Signer()
 def lease_of(parts: Parts, state: State, runtime: Runtime[Context]) -> Lease | None:
     """The lease of the branch that `state` is on; None where nothing of it is kept."""
     info = runtime.execution_info
-    path = parts.environments.lease(info.thread_id if info else None, state.get("hw_branch", ""))
-    return Lease(path, _attempts.of(runtime.control)) if path else None
+    thread_id = info.thread_id if info else None
+    record = parts.environments.lease(thread_id, state.get("hw_branch", ""))
+    return Lease(record, _attempts.of(runtime.control)) if record else None
 
 
 @contextmanager

@@ -32,8 +32,8 @@ from headway.threads import (
 )
 from headway_tools.errors import HeadwayError
 from headway_tools.home import Home, default_home
-from headway_tools.locks import BranchLock
 from headway_tools.replace import sweep
+from headway_tools.storage import Lock
 from headway_tools.values import clean_text
 
 
@@ -139,12 +139,12 @@ def folder_of(snapshot: StateSnapshot) -> str:
     return str(snapshot.values.get("hw_branch", ""))
 
 
-def lock(job: Job, folder: str) -> BranchLock | None:
+def lock(job: Job, folder: str) -> Lock | None:
     """The lock of the folder that this run works in: branches may share the workspace itself.
     A thread in memory needs none."""
     if job.home is None:
         return None
-    return BranchLock(job.home.make().thread(job.thread).make(), folder or MAIN)
+    return job.parts.environments.storage.lock(job.thread, folder or MAIN)
 
 
 def begin(job: Job, folder: str) -> None:

@@ -23,7 +23,7 @@ RECORD_VERSION = 1
 
 
 _OBJECTS: Final = frozenset(
-    {"api_key", "home", "workspace", "root", "verify", "response_format", "truncation"}
+    {"api_key", "home", "storage", "workspace", "root", "verify", "response_format", "truncation"}
 )
 """Options that no record keeps: keys, functions, and what stands elsewhere in it."""
 

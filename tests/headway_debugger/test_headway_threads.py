@@ -11,7 +11,6 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from headway.build import Agent, build_agent, workspace_tools
-from headway.environment import snapshots_of
 from headway.heads import HeadFile
 from headway.testing import PolicyModel, ScriptedModel
 from headway_debugger.backend import Backend, address
@@ -27,6 +26,7 @@ from headway_tools.errors import HeadwayError
 from headway_tools.home import Home
 from headway_tools.journal import SqliteJournal
 from headway_tools.snapshots import Snapshots
+from headway_tools.storage import FolderStorage
 
 SCRIPT: list[dict[str, Any]] = [
     {"tool_calls": [{"name": "bash", "args": {"command": "echo two >> a.txt; mkdir -p d"}}]},
@@ -78,7 +78,7 @@ def ran(tmp_path: Path, sqlite_saver: BaseCheckpointSaver[Any]) -> Iterator[Ran]
     )
     result = graph.invoke({"messages": [HumanMessage("do it", id="h1")]}, address("t"))
     assert result["outcome"]["status"] == "completed"
-    snapshots = snapshots_of(home.thread("t"), workspace)
+    snapshots = FolderStorage(home).snapshots("t", workspace)
     yield Ran(graph, Backend(graph), workspace, home, snapshots, result["messages"])
     snapshots.close()
 

@@ -14,14 +14,16 @@ import pytest
 
 from headway_tools import leases
 from headway_tools.errors import HeadwayError
+from headway_tools.lease_file import LeaseFile
 from headway_tools.leases import Attempt, Lease, Overtaken
 
 HOLDER = """
 import sys, time
 from pathlib import Path
 from headway_tools import leases
+from headway_tools.lease_file import LeaseFile
 leases.WORKING, leases.SIGN_SECONDS = 0.6, 0.1
-lease = leases.Lease(Path(sys.argv[1]), leases.Attempt())
+lease = leases.Lease(LeaseFile(Path(sys.argv[1])), leases.Attempt())
 lease.take()
 with leases.Signer().signing(lease):
     print("held", flush=True)
@@ -41,7 +43,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def lease(path: Path) -> Lease:
-    return Lease(path, Attempt())
+    return Lease(LeaseFile(path), Attempt())
 
 
 @contextmanager
@@ -151,10 +153,10 @@ def test_half_a_record_is_a_free_lease_that_its_holder_has_lost(path: Path, cont
 
 
 def test_a_shorter_record_replaces_a_longer_one(path: Path) -> None:
-    long = Lease(path, Attempt(id="x" * 300))
+    long = Lease(LeaseFile(path), Attempt(id="x" * 300))
     long.take()
     long.free()
-    short = Lease(path, Attempt(id="y"))
+    short = Lease(LeaseFile(path), Attempt(id="y"))
     short.take()
     short.check()
 

@@ -16,7 +16,8 @@ from headway_tools.errors import HeadwayError
 if TYPE_CHECKING:
     from headway_tools.journal import Journal
     from headway_tools.sandbox import Sandbox
-    from headway_tools.snapshots import Change, Snapshots
+    from headway_tools.snapshots import Change
+    from headway_tools.storage import WorkspaceStates
     from headway_tools.workspace import Workspace
 
 
@@ -27,7 +28,7 @@ class ToolEnv:
     workspace: "Workspace | None"
     sandbox: "Sandbox | None"
     journal: "Journal"
-    snapshots: "Snapshots | None"
+    snapshots: "WorkspaceStates | None"
     tool_timeout: float
     """Seconds that one tool call may take at most."""
     mask: Callable[[str], str] = str

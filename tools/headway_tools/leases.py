@@ -1,4 +1,4 @@
-"""Who works on a branch now, in a file that workers share.
+"""Who works on a branch now, in a record that workers share.
 
 A lease is signed again and again while its holder works. Nobody compares clocks: a waiting worker
 watches whether the signs go on, and takes a lease whose holder is silent. A holder that was only
@@ -6,21 +6,19 @@ asleep finds on waking that it lost the lease, and writes nothing more (fencing)
 """
 
 import contextlib
-import fcntl
-import json
 import os
 import socket
 import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from headway_tools.errors import HeadwayError
-from headway_tools.home import make_private
 
 SIGN_SECONDS: Final = 2.0
 """Time between two signs of a holder that works."""
@@ -44,7 +42,7 @@ class Overtaken(HeadwayError):
 
 @dataclass(frozen=True)
 class Sign:
-    """The content of a lease's file."""
+    """The content of a lease's record."""
 
     holder: str
     count: int
@@ -58,20 +56,33 @@ class Sign:
     """Where `pid` means something."""
 
 
+class Record(Protocol):
+    """Where the sign of one lease is kept for all workers."""
+
+    @property
+    def key(self) -> str:
+        """The same for the same branch of the same thread."""
+        ...
+
+    def locked(self) -> AbstractContextManager[tuple[Sign | None, Callable[[Sign], None]]]:
+        """The sign, None before the first, and the way to replace it, alone for the block."""
+        ...
+
+
 @dataclass
 class Attempt:
     """One run by one process, which may hold leases of several branches."""
 
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
-    held: set[Path] = field(default_factory=set)
-    """Leases that it held once: it may not take them back from another."""
+    held: set[str] = field(default_factory=set)
+    """Keys of leases that it held once: it may not take them back from another."""
 
 
 @dataclass
 class Lease:
     """The lease of one branch, as `attempt` sees it."""
 
-    path: Path
+    record: Record
     attempt: Attempt
     _seen: tuple[str, int] = ("", 0)
     _since: float = 0.0
@@ -85,17 +96,17 @@ class Lease:
             HeadwayError: the holder is at work.
         """
         now = time.monotonic()
-        with _locked(self.path) as (known, write):
+        with self.record.locked() as (known, write):
             if not self._may_take(known, now):
                 return False
             write(_sign(self.attempt.id, known, WORKING))
-        self.attempt.held.add(self.path)
+        self.attempt.held.add(self.record.key)
         return True
 
     def _may_take(self, known: Sign | None, now: float) -> bool:
         if known is None or known.holder == self.attempt.id:
             return True
-        if self.path in self.attempt.held:
+        if self.record.key in self.attempt.held:
             raise self._overtaken()
         if known.patience == 0 or _is_dead(known):
             return True
@@ -118,13 +129,13 @@ class Lease:
 
     def check(self) -> None:
         """Raise `Overtaken` unless this attempt still holds the lease."""
-        with _locked(self.path) as (known, _):
+        with self.record.locked() as (known, _):
             if known is None or known.holder != self.attempt.id:
                 raise self._overtaken()
 
     def sign(self, patience: float) -> bool:
         """Say how long its silence may be from now; False where it is no longer the holder."""
-        with _locked(self.path) as (known, write):
+        with self.record.locked() as (known, write):
             if known is None or known.holder != self.attempt.id:
                 return False
             write(_sign(self.attempt.id, known, patience))
@@ -132,7 +143,7 @@ class Lease:
 
     def renew(self) -> None:
         """Sign while the step goes on; nothing once it has ended or the lease is lost."""
-        with _locked(self.path) as (known, write):
+        with self.record.locked() as (known, write):
             if known and known.holder == self.attempt.id and known.patience == WORKING:
                 write(_sign(self.attempt.id, known, WORKING))
 
@@ -223,41 +234,3 @@ def _place() -> str:
         return f"{boot}/{Path('/proc/self/ns/pid').readlink()}"
     except OSError:
         return f"{socket.gethostname()}/{uuid.uuid4().hex}"
-
-
-@contextlib.contextmanager
-def _locked(path: Path) -> Iterator[tuple[Sign | None, Callable[[Sign], None]]]:
-    """The record in the file and the way to replace it, alone for the block."""
-    handle = _opened(path)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield _read(handle), lambda sign: _write(handle, sign)
-    finally:
-        os.close(handle)
-
-
-def _opened(path: Path) -> int:
-    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
-    try:
-        try:
-            return os.open(path, flags, 0o600)
-        except FileNotFoundError:
-            make_private(path.parent)
-            return os.open(path, flags, 0o600)
-    except OSError as error:
-        raise HeadwayError(
-            f"cannot open {path}: {error.strerror}; check headway's data folder"
-        ) from error
-
-
-def _read(handle: int) -> Sign | None:
-    """None also for half a record: its writer was killed, and lost the lease by that."""
-    try:
-        return Sign(**json.loads(os.pread(handle, 4096, 0)))
-    except (ValueError, TypeError):
-        return None
-
-
-def _write(handle: int, sign: Sign) -> None:
-    line = json.dumps(asdict(sign)).encode()
-    os.pwrite(handle, line.ljust(512), 0)

@@ -20,7 +20,7 @@ def run(args: argparse.Namespace) -> int:
     home = the_home()
     thread = _new_name(args.thread, home) if args.thread else new_thread_id(args.task)
     check_workspace(workspace, data_home=home.path, unsafe=args.unsafe_workspace)
-    root = make_copy(home.thread(thread), workspace) if args.copy else None
+    root = make_copy(home, thread, workspace) if args.copy else None
     return conduct(
         args.task,
         output_for(args),
