@@ -46,6 +46,12 @@ EXAMPLE: Final = {
     "doctor": "headway doctor",
 }
 
+SCRIPT: Final = """\
+scripted:FILE says the replies of a file in their order, one JSON object a line:
+  {"content": "I look.", "tool_calls": [{"name": "bash", "args": {"command": "ls"}}]}
+  {"content": "The folder is empty."}
+"""
+
 EXIT_CODES: Final[dict[int, str]] = {
     0: "completed",
     1: "no acceptable answer, a red check, a refusal; replay --check diverged",

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
-from headway_cli.help_text import COMMANDS, EXAMPLE, EXAMPLES, exit_code_table
+from headway_cli.help_text import COMMANDS, EXAMPLE, EXAMPLES, SCRIPT, exit_code_table
 
 
 class _Version(argparse.Action):
@@ -81,6 +81,7 @@ def _run(parser: argparse.ArgumentParser) -> None:
     _add_limits(parser)
     _add_guards(parser)
     _add_output(parser)
+    parser.epilog = SCRIPT
 
 
 def _resume(parser: argparse.ArgumentParser) -> None:
@@ -197,7 +198,9 @@ def _add_thread(parser: argparse.ArgumentParser) -> None:
 def _add_model(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("model")
     group.add_argument(
-        "--model", metavar="M", help="openai:NAME (any compatible server), or scripted:FILE"
+        "--model",
+        metavar="M",
+        help="openai:NAME (any compatible server), another PROVIDER:NAME, or scripted:FILE",
     )
     group.add_argument(
         "--model-arg",

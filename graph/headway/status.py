@@ -13,17 +13,25 @@ Status = Literal[
     "needs_approval",
     "cancelled",
 ]
-"""`completed`: an answer was accepted (`verified` is true or null, never false).
-`invalid_answer`: no acceptable answer came (empty, cut, a call as text). `check_failed`: the
-caller's check stayed red. `model_refused`: refusal or content filter. `no_progress`: the detector
-ended it while the model was still calling tools. `limit`: a limit was reached, `limit` says which.
-`model_error`: the endpoint failed for good. `needs_approval`: a person must decide or answer.
-`cancelled`: stopped from outside."""
+"""The words; `MEANING` says what each one means."""
 
 LimitKind = Literal["model_calls", "tool_calls", "tokens", "cost", "seconds", "steps"]
 """`steps` is the outer recursion limit of LangGraph."""
 
 STATUSES: Final[tuple[Status, ...]] = get_args(Status)
+
+MEANING: Final[dict[Status, str]] = {
+    "completed": "an answer was accepted; `verified` is true if the check passed, null without one",
+    "invalid_answer": "no acceptable answer came: empty, cut, a call as text",
+    "check_failed": "the check stayed red",
+    "model_refused": "refusal or content filter",
+    "no_progress": "the detector ended it, the model was still calling tools",
+    "limit": "a limit was reached (seconds: 124)",
+    "model_error": "the endpoint failed for good",
+    "needs_approval": "a person must decide or answer",
+    "cancelled": "stopped from outside (SIGTERM: 143)",
+}
+"""In the documentation's words, with what `exit_code` makes of the exceptions."""
 
 USAGE_ERROR: Final = 2
 """No run started: wrong use, no sandbox, branch busy, newer schema."""
