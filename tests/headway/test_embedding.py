@@ -20,6 +20,7 @@ from headway import Context, Limits, build_agent
 from headway.embed import answer_node, async_answer_node
 from headway.history import problems
 from headway.testing import PolicyModel
+from headway_tools.errors import HeadwayError
 from policies import bash, call, each_time, replies
 
 THREAD: Any = {"configurable": {"thread_id": "t"}}
@@ -203,6 +204,48 @@ def test_inner_nodes_and_state_are_visible_to_the_parent(workspace: Path) -> Non
     inner = graph.get_state(THREAD, subgraphs=True).tasks[0].state
     assert inner.next == ("approve",)
     assert inner.values["messages"][-1].tool_calls
+
+
+def test_a_fork_inside_a_finished_child_is_refused_instead_of_losing_its_edit() -> None:
+    graph = parent_of(adder(), checkpointer=InMemorySaver())
+    done = graph.invoke({"messages": [HumanMessage("1+2")]}, THREAD)
+    before = next(state for state in graph.get_state_history(THREAD) if state.next == ("kid",))
+    child = before.tasks[0].state
+    step = next(s for s in graph.get_state_history(child) if s.next == ("agent",))
+    fork = graph.update_state(step.config, {"messages": [HumanMessage("2+2")]}, as_node="enter")
+    for config in (fork, step.config):
+        with pytest.raises(HeadwayError, match="kid has finished.*fork the parent"):
+            graph.invoke(None, config)
+
+    edited = {"messages": [HumanMessage("2+2", id=before.values["messages"][0].id)]}
+    beside = graph.update_state(before.config, edited, as_node="__start__")
+    assert texts(graph.invoke(None, beside)) == ["2+2", *texts(done)[1:]]
+
+
+def test_the_team_of_a_finished_child_is_refused_too() -> None:
+    team = parent_of(adder())
+    graph = StateGraph(Parent).add_node("team", team).add_edge(START, "team")
+    parent = graph.compile(checkpointer=InMemorySaver())
+    parent.invoke({"messages": [HumanMessage("1+2")]}, THREAD)
+    before = next(state for state in parent.get_state_history(THREAD) if state.next == ("team",))
+    child: Any = before.tasks[0].state
+    step = next(s for s in parent.get_state_history(child) if s.next == ("kid",))
+    with pytest.raises(HeadwayError, match="team has finished"):
+        parent.invoke(None, step.config)
+
+
+def test_a_child_that_waits_can_be_edited_and_continued(workspace: Path) -> None:
+    kid = build_agent(replies(bash("echo 1 > made"), "done"), workspace=workspace, ask="all")
+    graph = parent_of(kid, checkpointer=InMemorySaver())
+    graph.invoke({"messages": [HumanMessage("go")]}, THREAD)
+    child = graph.get_state(THREAD, subgraphs=True).tasks[0].state
+    message = child.values["messages"][-1]
+    edited = message.model_copy(update={"tool_calls": [bash("echo 2 > made")]})
+    graph.update_state(child.config, {"messages": [edited]}, as_node="agent")
+    (asked,) = graph.invoke(None, THREAD)["__interrupt__"]
+    answer = {"decisions": [{"type": "approve"}]}
+    graph.invoke(Command(resume={asked.id: answer}), THREAD)
+    assert (workspace / "made").read_text() == "2\n"
 
 
 def test_usage_and_tags_reach_the_parents_callbacks() -> None:

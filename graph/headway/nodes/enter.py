@@ -2,10 +2,11 @@
 
 import time
 import uuid
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from langchain_core.messages import AnyMessage, BaseMessage
+from langgraph.config import get_config
 from langgraph.runtime import Runtime
 
 from headway.context import Context
@@ -37,9 +38,10 @@ def enter(state: State, runtime: Runtime[Context], *, parts: Parts) -> Update:
     """Close calls that were left open, then start or continue the count of this run.
 
     Raises `HeadwayError` for wrong use, before any model call: no task, an outer recursion limit
-    too small to end well, a thread written by a newer headway.
+    too small to end well, a thread written by a newer headway, a fork that would lose its edit.
     """
     messages = state.get("messages", [])
+    _refuse_lost_edit(get_config()["configurable"])
     _refuse(state, messages)
     context = parts.context(runtime)
     parts.chat(context)
@@ -83,6 +85,25 @@ def _refuse(state: State, messages: Sequence[BaseMessage]) -> None:
         raise HeadwayError(
             "the outer recursion_limit leaves no room to end well; give it at least 4"
         )
+
+
+def _refuse_lost_edit(given: Mapping[str, Any]) -> None:
+    """A parent's fork runs its agents anew, in new namespaces. Where it was made at a step inside
+    a finished one, LangGraph leaves that step, and an edit of it, behind without a word."""
+    own = given.get("checkpoint_ns", "").split("|")[:-1]
+    for namespace in given.get("checkpoint_map") or {}:
+        other = namespace.split("|")
+        above = own[: len(other)]
+        if other != above and _names(other) == _names(above):
+            raise HeadwayError(
+                f"{'/'.join(_names(other))} has finished: a fork at one of its own steps would run "
+                "it from its start and lose the edit; fork the parent at the step before it instead"
+            )
+
+
+def _names(namespace: Sequence[str]) -> list[str]:
+    """Of the nodes, without the ids of their tasks."""
+    return [part.partition(":")[0] for part in namespace]
 
 
 MIN_ROUNDS = 3
