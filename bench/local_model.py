@@ -68,10 +68,11 @@ def _value(node: ast.AST) -> float:
 
 @dataclass(frozen=True)
 class Task:
-    """A task, and the text that a right answer (or file) holds."""
+    """A task, and what is right."""
 
     text: str
     answer: str
+    """A pattern of the answer, or the whole file that is left."""
     file: bool = False
     """It is about a.txt in a workspace."""
 
@@ -104,10 +105,9 @@ def run(task: Task, options: dict[str, Any], *, detector: bool) -> tuple[Outcome
         outcome = run_agent(
             task.text, tools=tools, progress=progress, memory=True, **where, **options
         )
-        if task.answer.startswith("red"):
-            return outcome, path.read_text() == task.answer
-    right = re.search(task.answer, outcome.answer) is not None
-    return outcome, outcome.status == "completed" and right
+        left = path.read_text()
+    right = left == task.answer if "\n" in task.answer else re.search(task.answer, outcome.answer)
+    return outcome, outcome.status == "completed" and bool(right)
 
 
 def main() -> None:
@@ -136,7 +136,8 @@ def main() -> None:
             caught, false_stops = caught + 1, false_stops + anyway
             saved += free.usage.model_calls - outcome.usage.model_calls
             line += f"; without the detector {free.status}, {free.usage.model_calls} calls"
-        print(f"{'solved' if right else '-':7} {line}  {task.text[:44]} -> {outcome.answer[:50]!r}")
+        told = f"{task.text[:44]} -> {outcome.answer[:50]!r}"
+        print(f"{'solved' if right else '-':7} {line}  {told}", flush=True)
     print(
         f"{args.model} {args.protocol}: solved {solved} of {len(TASKS)}, {calls} model calls, "
         f"loops caught {caught}, of which solved without the detector {false_stops}, "

@@ -7,6 +7,7 @@ The model's place is taken by a policy behind an OpenAI-compatible server: this 
 sizes and orchestration hold on a real project, not that anything can repair programs.
 """
 
+import argparse
 import json
 import os
 import subprocess
@@ -30,10 +31,9 @@ TESTS = ".venv/bin/python -m pytest -q tests"
 def prepare(folder: Path) -> None:
     """Sdist, virtual environment with pytest inside the workspace, and the bug."""
     folder.mkdir(parents=True, exist_ok=True)
-    fetch = ["pip", "download", "--no-deps", "--no-binary", ":all:", "-d", str(folder), PROJECT]
-    subprocess.run([sys.executable, "-m", *fetch], check=True) if _has_pip() else subprocess.run(
-        ["uv", "run", "--no-project", "--with", "pip", "python", "-m", *fetch], check=True
-    )
+    pip = ["uv", "run", "--no-project", "--with", "pip", "python", "-m", "pip"]
+    options = ["--no-deps", "--no-binary", ":all:", "-d", str(folder)]
+    subprocess.run([*pip, "download", *options, PROJECT], check=True)
     with tarfile.open(next(folder.glob("*.tar.gz"))) as archive:
         archive.extractall(folder, filter="data")
     workspace = _workspace(folder)
@@ -103,12 +103,13 @@ def _workspace(folder: Path) -> Path:
     return next(path for path in folder.iterdir() if path.is_dir() and path.name.startswith("more"))
 
 
-def _has_pip() -> bool:
-    return (
-        subprocess.run([sys.executable, "-m", "pip", "--version"], capture_output=True).returncode
-        == 0
-    )
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=("prepare", "run"))
+    parser.add_argument("folder", type=Path)
+    given = parser.parse_args()
+    (prepare if given.what == "prepare" else run)(given.folder)
 
 
 if __name__ == "__main__":
-    {"prepare": prepare, "run": run}[sys.argv[1]](Path(sys.argv[2]))
+    main()

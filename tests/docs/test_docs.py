@@ -1,6 +1,7 @@
 """README and docs say what is true: what is generated is as it would be now, snippets run."""
 
 import ast
+import pkgutil
 import re
 import subprocess
 import sys
@@ -64,3 +65,35 @@ def test_every_link_inside_the_project_leads_somewhere() -> None:
         if not (page.parent / target).exists()
     ]
     assert not broken
+
+
+NAME = re.compile(r"(?<![\w.-])headway(?:_\w+)?(?:\.\w+)+")
+PLACE = re.compile(
+    r"(?<![\w/.-])(?:graph|tools|debugger|cli|tests|docs|bench|examples|\.ci)/[\w./*]+"
+)
+
+
+def code_of(page: Path) -> str:
+    return "\n".join(re.findall(r"`([^`\n]+)`", page.read_text()))
+
+
+def is_there(name: str) -> bool:
+    """Whether a dotted name is a module, or something in one."""
+    try:
+        pkgutil.resolve_name(name)
+    except (ImportError, AttributeError):
+        return False
+    return True
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "bench" / "README.md"], ids=lambda page: page.name)
+def test_every_module_and_file_that_is_named_exists(page: Path) -> None:
+    code = code_of(page)
+    assert not [name for name in NAME.findall(code) if not is_there(name)]
+    assert not [place for place in PLACE.findall(code) if not list(ROOT.glob(place.rstrip("/")))]
+
+
+def test_the_page_for_newcomers_names_modules_and_files() -> None:
+    code = code_of(ROOT / "docs" / "design.md")
+    assert len(NAME.findall(code)) > 10
+    assert len(PLACE.findall(code)) > 2
