@@ -253,7 +253,7 @@ def _add_guards(parser: argparse.ArgumentParser) -> None:
         "--ro", action="append", metavar="PATH", help="a path outside that commands may read"
     )
     group.add_argument(
-        "--unsafe-workspace", action="store_true", help="work in a home, or above one"
+        "--unsafe-workspace", action="store_true", help="work in a home or above headway's data"
     )
     group.add_argument(
         "--instructions", metavar="FILE", help="project rules for the model, from this file"

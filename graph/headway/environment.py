@@ -20,6 +20,7 @@ from headway_tools.leases import Record
 from headway_tools.sandbox import DEFAULT_HIDE, Sandbox, SandboxPolicy, open_sandbox
 from headway_tools.secrets import Masker, host_secrets
 from headway_tools.storage import FolderStorage, Storage, WorkspaceStates
+from headway_tools.withheld import keys_of_user, place_in
 from headway_tools.workspace import Workspace
 
 MOST_OPEN: Final = 512
@@ -111,7 +112,14 @@ class Environments:
             return None
         root = folder.branch(branch) if branch and folder else self._settings.root or path
         hide = DEFAULT_HIDE if self._settings.hide is None else self._settings.hide
-        return Workspace(path=path, root=root, protect=self._settings.protect, hide=hide)
+        withheld = (place_in(root, own) for own in (self.home.path, *keys_of_user()))
+        return Workspace(
+            path=path,
+            root=root,
+            protect=self._settings.protect,
+            hide=hide,
+            withheld=tuple(filter(None, withheld)),
+        )
 
     def workspace_path(self, thread_id: str | None) -> Path | None:
         """Where the workspace stands for the model; a server's is made here, one per thread."""
@@ -132,6 +140,7 @@ class Environments:
             hide=workspace.hide,
             network=settings.network,
             read_only=settings.read_only,
+            withheld=(self.home.path,),
         )
         return open_sandbox(policy, settings.sandbox)
 

@@ -151,6 +151,35 @@ def test_a_home_is_no_workspace_without_the_flag(
     assert headway("resume", "t", "more").code == 0
 
 
+def test_headways_own_data_in_the_workspace_is_out_of_reach_and_in_no_snapshot(
+    headway: Headway, script: Script, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = workspace / "share/headway"
+    monkeypatch.setenv("HEADWAY_HOME", str(data))
+    place = ("-C", str(workspace), "--unsafe-workspace")
+    assert headway("run", "x", *place, "--thread", "other", "--model", script([DONE])).code == 0
+    (data / "note").write_text("key-of-the-host\n")
+    attempts = [
+        call("bash", command="cat share/headway/note; mv share away; rm -rf share; ls -R share"),
+        call("read_file", path="share/headway/note"),
+        call("edit", path="share/headway/threads/other/thread.json", old_text="", new_text="x"),
+        call("bash", command="echo made > new.txt"),
+        DONE,
+    ]
+    model = script(attempts)
+    done = headway("run", "x", *place, "--thread", "t", "--model", model, "--json")
+    assert (done.code, done.json["status"]) == (0, "completed")
+    assert [found["path"] for found in done.json["files"]] == ["new.txt"]
+    seen = [step["observation"] for step in done.json["steps"][:4]]
+    assert [json.loads(text).get("error") for text in seen] == [None, "hidden", "hidden", None]
+    assert "key-of-the-host" not in done.out
+    assert "threads" not in seen[0]
+    assert headway("undo", "t").code == 0
+    assert not (workspace / "new.txt").exists()
+    assert (data / "threads/other/thread.json").read_text().startswith("{")
+    assert headway("resume", "other", "more", "--model", script([DONE])).code == 0
+
+
 def test_no_sandbox_is_said_at_the_start_and_in_the_end_of_each_run(
     headway: Headway, script: Script, workspace: Path
 ) -> None:

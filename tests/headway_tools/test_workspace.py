@@ -98,14 +98,29 @@ def test_a_folder_that_holds_too_much_is_refused(
         check_workspace(path, data_home=Path("/var/empty/headway"))
 
 
-@pytest.mark.parametrize("unsafe", [False, True])
-def test_the_folder_above_the_data_folder_is_refused_by_its_real_name(
-    tmp_path: Path, unsafe: bool
-) -> None:
+def test_the_folder_above_the_data_folder_is_taken_with_the_flag_only(tmp_path: Path) -> None:
     (tmp_path / "work/data").mkdir(parents=True)
     (tmp_path / "link").symlink_to("work/data")
-    with pytest.raises(HeadwayError, match="data folder.*HEADWAY_HOME"):
-        check_workspace(tmp_path / "work", data_home=tmp_path / "link", unsafe=unsafe)
+    above, data = tmp_path / "work", tmp_path / "link"
+    with pytest.raises(HeadwayError, match="data folder.*--unsafe-workspace"):
+        check_workspace(above, data_home=data)
+    assert check_workspace(above, data_home=data, unsafe=True) == above
+
+
+@pytest.mark.parametrize("name", ["data", "data/threads", "data/threads/t/private"])
+def test_the_data_folder_itself_is_no_workspace(tmp_path: Path, name: str) -> None:
+    (tmp_path / "data/threads/t/private").mkdir(parents=True)
+    with pytest.raises(HeadwayError, match="headway's own data"):
+        check_workspace(tmp_path / name, data_home=tmp_path / "data", unsafe=True)
+
+
+def test_what_is_withheld_is_neither_read_nor_changed_nor_named(tmp_path: Path) -> None:
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own/key.txt").write_text("key")
+    workspace = Workspace(tmp_path, tmp_path, withheld=("own",))
+    assert read_result(workspace, "own/key.txt")["error"] == "hidden"
+    assert edit_result(workspace, "own/new.txt", "", "x")["error"] == "hidden"
+    assert read_result(workspace, "kei.txt")["nearest"] == []
 
 
 def test_a_home_is_taken_with_the_flag_where_the_data_is_elsewhere(

@@ -17,6 +17,7 @@ from headway_tools.lease_file import LeaseFile
 from headway_tools.leases import Record
 from headway_tools.locks import BranchLock
 from headway_tools.snapshots import Change, Note, Report, Snapshots
+from headway_tools.withheld import place_in
 
 
 class WorkspaceStates(Protocol):
@@ -80,7 +81,9 @@ class FolderStorage:
     def snapshots(self, thread_id: str, workspace: Path) -> Snapshots:
         path = str(workspace).encode("utf-8", "surrogateescape")
         name = hashlib.sha256(path).hexdigest()[:12]
-        return Snapshots(self._folder(thread_id).snapshots / name)
+        data = place_in(workspace, self.home.path)
+        folder = self._folder(thread_id).snapshots / name
+        return Snapshots(folder, withheld=(data,) if data else ())
 
     def lease(self, thread_id: str, branch: str) -> LeaseFile:
         return LeaseFile(self.home.thread(thread_id).lease(branch))

@@ -17,6 +17,7 @@ from typing import Final
 
 from headway_tools.beneath import OutsideRootError, Place, resolve
 from headway_tools.errors import FailureCode, HeadwayError, ToolFailure
+from headway_tools.home import Home
 from headway_tools.nearest import nearest_paths
 from headway_tools.patterns import covers, escape, is_glob
 from headway_tools.text import unescape_bytes
@@ -40,6 +41,8 @@ class Workspace:
     """Files, folders and globs from the workspace's top that no tool changes."""
     hide: tuple[str, ...] = ()
     """Globs, by name at any depth or by path, that no tool reads."""
+    withheld: tuple[str, ...] = ()
+    """headway's own data and the user's keys, where they lie in it: as good as not there."""
     reads: MutableMapping[str, str] = field(default_factory=dict, compare=False, repr=False)
     """Digest of each file as the model last saw it; any mapping that outlives this object does."""
 
@@ -92,7 +95,8 @@ class Workspace:
         return covers((*self.protect, *self._link_targets(), *ALWAYS_PROTECTED), relative)
 
     def is_hidden(self, relative: str) -> bool:
-        return covers(self.hide, relative, anywhere=True)
+        own = covers([escape(path) for path in self.withheld], relative)
+        return own or covers(self.hide, relative, anywhere=True)
 
     def _names(self) -> list[str]:
         """Absolute paths that mean the workspace, as given and with links resolved."""
@@ -140,7 +144,8 @@ class Workspace:
 
     def _failure(self, given: str, error: OSError) -> ToolFailure:
         if isinstance(error, FileNotFoundError | NotADirectoryError):
-            nearest = nearest_paths(self.root, self.locate(given))
+            similar = nearest_paths(self.root, self.locate(given))
+            nearest = [path for path in similar if not self.is_hidden(path)]
             step = "try one of the nearest paths" if nearest else "list the folder to find it"
             return ToolFailure("not_found", f"{given} does not exist", step, nearest=nearest)
         code, step = _FAILURES.get(error.errno or 0, ("io_error", "try again or work without it"))
@@ -160,28 +165,25 @@ _FAILURES: Final[dict[int, tuple[FailureCode, str]]] = {
 def check_workspace(path: Path, *, data_home: Path, unsafe: bool = False) -> Path:
     """`path` made absolute (links kept); `HeadwayError` if it cannot or should not be worked on.
 
-    Refused: what holds headway's data folder, where an agent could change its own records, and
-    without `unsafe` `/`, a home, and anything above a home.
+    Refused: headway's data folder and the threads in it, and without `unsafe` what holds that
+    folder, `/`, a home, and anything above a home.
     """
     absolute = Path.cwd() / path.expanduser()
     if not absolute.is_dir():
         found = "is not a folder" if os.path.lexists(absolute) else "does not exist"
         raise HeadwayError(f"workspace {absolute} {found}: name an existing folder with -C")
-    real = absolute.resolve()
-    if not unsafe and (reason := _unsafe(real)):
+    real, data = absolute.resolve(), data_home.expanduser().resolve()
+    if real == data or real.is_relative_to(Home(data).threads):
+        raise HeadwayError(f"workspace {absolute} is headway's own data: choose a project folder")
+    if not unsafe and (reason := _unsafe(real, data)):
         raise HeadwayError(
             f"workspace {absolute} {reason}: choose a project folder below it, "
             "or pass --unsafe-workspace"
         )
-    if data_home.expanduser().resolve().is_relative_to(real):
-        raise HeadwayError(
-            f"workspace {absolute} holds headway's own data folder: choose a folder below it, or "
-            "set HEADWAY_HOME to a folder outside"
-        )
     return absolute
 
 
-def _unsafe(real: Path) -> str:
+def _unsafe(real: Path, data: Path) -> str:
     if real == Path("/"):
         return "is the whole file system"
     homes = {home.resolve() for home in _homes()}
@@ -189,7 +191,7 @@ def _unsafe(real: Path) -> str:
         return "is a home folder"
     if any(home.is_relative_to(real) for home in homes) or real == Path("/home"):
         return "holds home folders"
-    return ""
+    return "holds headway's own data folder" if data.is_relative_to(real) else ""
 
 
 def _homes() -> Iterator[Path]:

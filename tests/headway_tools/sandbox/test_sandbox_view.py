@@ -169,20 +169,50 @@ def test_git_reads_in_a_worktree_and_writes_nothing_in_its_repository(
     assert "other" not in str(visible_folders(sandbox.policy))
 
 
-def test_the_data_folder_is_never_in_the_workspace(opened: Open, workspace: Path) -> None:
-    with pytest.raises(SandboxError, match="HEADWAY_HOME"):
-        opened(private=workspace / "data/private")
+@pytest.mark.parametrize("shown", ["workspace", "read_only"])
+def test_the_data_folder_appears_empty_wherever_it_is_seen(
+    opened: Open, workspace: Path, tmp_path: Path, shown: str
+) -> None:
+    top = workspace if shown == "workspace" else tmp_path / "shown"
+    data = top / "share/data"
+    (data / "threads/other").mkdir(parents=True)
+    for name in (".env", "journal", "threads/other/journal"):
+        (data / name).write_text("key")
+    sandbox = opened(
+        private=data / "threads/t/private",
+        withheld=(data,),
+        protect=("share/data/journal",),
+        read_only=() if shown == "workspace" else (top,),
+    )
+    for command in (f"cd {top}; mv share elsewhere", "true"):
+        attempt = f"{command}; grep -rs key {top}; echo x >{data}/journal; rm -rf {top}/share"
+        assert sandbox.run(attempt, timeout=20).stdout == ""
+    assert {(data / n).read_text() for n in (".env", "journal", "threads/other/journal")} == {"key"}
+    assert sandbox.run("echo y >~/kept; cat ~/kept", timeout=20).stdout == "y\n"
 
 
-def test_keys_in_a_home_that_is_the_workspace_are_hidden(
+@pytest.mark.parametrize("path", ["/", "/home", "/run", "/proc", "/dev"])
+def test_a_workspace_cannot_cover_what_the_sandbox_has_of_its_own(opened: Open, path: str) -> None:
+    with pytest.raises(SandboxError, match="would cover the sandbox's own.*--sandbox none"):
+        opened(path=Path(path), root=Path(path))
+
+
+def test_tmp_may_be_the_workspace(opened: Open, workspace: Path) -> None:
+    (workspace / "f").write_text("here")
+    assert opened(path=Path("/tmp")).run("pwd; cat /tmp/f", timeout=20).stdout == "/tmp\nhere"
+
+
+def test_keys_in_a_home_that_is_the_workspace_are_hidden_and_stay_so(
     opened: Open, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(workspace))
-    (workspace / ".ssh").mkdir()
-    (workspace / ".ssh/id_rsa").write_text("key")
-    (workspace / ".netrc").write_text("key")
-    result = opened().run("ls -A .ssh; cat .netrc", timeout=20)
-    assert (result.stdout, result.exit_code) == ("", 0)
+    for name in (".ssh/id_rsa", ".netrc", ".local/share/keyrings/login"):
+        (workspace / name).parent.mkdir(parents=True, exist_ok=True)
+        (workspace / name).write_text("key")
+    sandbox = opened()
+    sandbox.run("mv .local elsewhere; mv .ssh .netrc elsewhere", timeout=20)
+    result = sandbox.run("ls -A .ssh .local/share/keyrings; grep -rs key .; true", timeout=20)
+    assert result.stdout == ".local/share/keyrings:\n\n.ssh:\n"
 
 
 def test_sandboxes_of_one_thread_can_be_opened_at_the_same_time(opened: Open) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from headway_tools.sandbox.mounts import MountPlan
+from headway_tools.sandbox.mounts import MountPlan, places_in
 from headway_tools.sandbox.policy import SandboxPolicy
 from headway_tools.sandbox.private import PrivateFolder
 from headway_tools.sandbox.system import system_folders
@@ -126,6 +126,8 @@ def _folders_above(box: Box) -> Iterator[str]:
 def _read_only(box: Box) -> Iterator[str]:
     for folder in (*box.toolchains, *box.policy.read_only):
         yield from _bind(folder, folder, read_only=True)
+        for place in places_in(folder, box.policy.never_seen):
+            yield from _bind(box.private.empty_folder, folder / place, read_only=True)
 
 
 def _workspace(box: Box, plan: MountPlan) -> Iterator[str]:

@@ -33,6 +33,7 @@ from headway_tools.sandbox.seccomp import ROOTS_MODES, USERS_MODES, seccomp_filt
 from headway_tools.sandbox.system import system_files
 from headway_tools.sandbox.toolchains import Toolchains
 from headway_tools.sandbox.wrapper import STATUS_FD
+from headway_tools.withheld import keys_of_user
 
 _SECONDS_TO_DIE: Final = 10.0
 
@@ -93,7 +94,9 @@ class BubblewrapSandbox:
         seccomp = fds.data("seccomp", self._seccomp) if self._seccomp else None
         box = Box(policy, self._private, folders, identity, etc, seccomp)
         clear_way(self._private, Path(HOME), (policy.path, *policy.read_only, *folders))
-        plan = plan_mounts(policy.root, policy.protect, self._hidden.find(policy.root))
+        hidden = self._hidden.find(policy.root)
+        withheld = (*policy.never_seen, *keys_of_user())
+        plan = plan_mounts(policy.root, policy.protect, hidden, withheld)
         start = {"BASH_ENV": f"{SHOWN}/start", STATUS_FD: str(report_to)}
         words = bwrap_arguments(box, plan, self._environment | start)
         content = b"".join(os.fsencode(word) + b"\0" for word in words)

@@ -13,24 +13,20 @@ from pathlib import Path
 from typing import Final
 
 from headway_tools.patterns import expand
+from headway_tools.withheld import place_in
 
 MAX_MOUNTS: Final = 300
 """A bind costs 0.3 ms. What is beyond is held by comparison after the command."""
 
 MAX_HIDDEN: Final = 2000
 
-_KEYS_OF_A_HOME: Final = (
-    ".ssh .aws .azure .gnupg .kube .docker .config .local/share/keyrings .password-store .mozilla "
-    ".netrc .git-credentials .npmrc .pypirc .cargo/credentials.toml .bash_history .zsh_history"
-)
-"""Hidden where the workspace is, or holds, the user's home."""
-
 _GIT_FILES: Final = ("config", "config.worktree", "hooks", "info", "commondir")
 
 
 @dataclass(frozen=True)
 class MountPlan:
-    """Relative paths. `pinned`: folders that hold a protected path, so that none is renamed."""
+    """Relative paths. `pinned`: folders that hold a protected or withheld path, so that none is
+    renamed."""
 
     pinned: tuple[str, ...]
     read_only: tuple[str, ...]
@@ -38,18 +34,31 @@ class MountPlan:
     hidden_folders: tuple[str, ...]
 
 
-def plan_mounts(root: Path, protect: Sequence[str], hidden: Iterable[str]) -> MountPlan:
-    """The mounts for the workspace at `root` as it is now; `hidden` are existing paths in it."""
-    existing = sorted({path for path in protected_paths(root, protect) if _is_real(root, path)})
-    read_only = _outermost(existing)[:MAX_MOUNTS]
-    targets = {_real_target(root, path) for path in _hidden(root, hidden)} - {None}
-    kinds = {path: os.lstat(root / path).st_mode for path in targets if path is not None}
+def plan_mounts(
+    root: Path, protect: Sequence[str], hidden: Iterable[str], withheld: Iterable[Path] = ()
+) -> MountPlan:
+    """The mounts for the workspace at `root` as it is now.
+
+    `hidden` are existing paths in it; `withheld` may exist, and lie in it or elsewhere.
+    """
+    own = places_in(root, withheld)
+    existing = {path for path in protected_paths(root, protect) if _is_real(root, path)}
+    read_only = _outermost(sorted(_without(own, existing)))[:MAX_MOUNTS]
+    targets = {_real_target(root, path) for path in islice(hidden, MAX_HIDDEN)}
+    kept_out = (*own, *_without(own, filter(None, targets)))
+    kinds = {path: os.lstat(root / path).st_mode for path in kept_out}
     return MountPlan(
-        pinned=tuple(sorted(_ancestors(read_only))),
+        pinned=tuple(sorted(_ancestors([*read_only, *own]))),
         read_only=tuple(read_only),
         hidden_files=tuple(sorted(path for path, mode in kinds.items() if stat.S_ISREG(mode))),
         hidden_folders=tuple(sorted(path for path, mode in kinds.items() if stat.S_ISDIR(mode))),
     )
+
+
+def places_in(folder: Path, paths: Iterable[Path]) -> list[str]:
+    """Where the outermost of `paths` that exist lie in `folder`."""
+    existing = (place_in(folder, path) for path in paths if os.access(path, os.F_OK))
+    return _outermost(sorted({*filter(None, existing)}))
 
 
 def protected_paths(root: Path, protect: Sequence[str]) -> Iterator[str]:
@@ -94,13 +103,6 @@ def repository_of_worktree(root: Path, path: Path) -> Path | None:
     return folder.parents[1] if named and folder.parent.name == "worktrees" else None
 
 
-def _hidden(root: Path, hidden: Iterable[str]) -> Iterator[str]:
-    yield from islice(hidden, MAX_HIDDEN)
-    home = Path.home()
-    if home.is_relative_to(root):
-        yield from (str((home / name).relative_to(root)) for name in _KEYS_OF_A_HOME.split())
-
-
 def _is_real(root: Path, relative: str) -> bool:
     """A file or folder that exists and is not reached through a link."""
     current = root
@@ -126,6 +128,11 @@ def _real_target(root: Path, relative: str) -> str | None:
 def _outermost(paths: Sequence[str]) -> list[str]:
     known = set(paths)
     return [path for path in paths if not known & set(_ancestors([path]))]
+
+
+def _without(tops: Sequence[str], paths: Iterable[str]) -> list[str]:
+    """`paths` that are none of `tops` and not below one."""
+    return [path for path in paths if path not in tops and not _ancestors([path]) & set(tops)]
 
 
 def _ancestors(paths: Iterable[str]) -> set[str]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Final
 
 from headway_tools.errors import SandboxError
 from headway_tools.sandbox.arguments import HOME, SHOWN
@@ -22,6 +23,9 @@ from headway_tools.sandbox.protected import ProtectedFiles, Protection
 from headway_tools.sandbox.toolchains import Forbidden, Toolchains, find_toolchains
 from headway_tools.sandbox.unconfined import UnconfinedSandbox
 from headway_tools.sandbox.wrapper import start_file
+
+_PLACES: Final = (Path(HOME), Path(SHOWN, "start"), Path("/proc/self"), Path("/dev/null"))
+"""Inside, these are the sandbox's own; a workspace above one of them would cover it."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +43,6 @@ def open_sandbox(policy: SandboxPolicy, kind: SandboxKind = "bubblewrap") -> San
     """The sandbox for `policy`; `SandboxError` before anything runs if it cannot be had."""
     if not policy.root.is_dir():
         raise SandboxError(f"the workspace {policy.root} is not a folder")
-    if policy.private.resolve().is_relative_to(policy.root.resolve()):
-        raise SandboxError(
-            f"headway's data folder lies in the workspace {policy.root}: set HEADWAY_HOME elsewhere"
-        )
     if kind == "none":
         return _unconfined(policy)
     bwrap = probe().bwrap
@@ -92,6 +92,11 @@ def _try(bwrap: Bubblewrap) -> None:
 
 
 def _confined(policy: SandboxPolicy, bwrap: Bubblewrap, host: Mapping[str, str]) -> Sandbox:
+    if covered := [place for place in _PLACES if policy.path in place.parents]:
+        raise SandboxError(
+            f"workspace {policy.path} would cover the sandbox's own {covered[0].parent}: "
+            "choose a folder below it, or pass --sandbox none"
+        )
     identity = identity_for(policy.root)
     private = _private(policy, "bubblewrap", identity.owner)
     toolchains = _toolchains(policy, host)
@@ -137,7 +142,7 @@ def _protection(policy: SandboxPolicy, private: PrivateFolder) -> Protection:
 
 
 def _toolchains(policy: SandboxPolicy, host: Mapping[str, str]) -> Toolchains:
-    forbidden = Forbidden((Path.home(), policy.private, policy.root, policy.path))
+    forbidden = Forbidden((Path.home(), *policy.never_seen, policy.root, policy.path))
     found = find_toolchains(host, policy.root, policy.path, forbidden)
     repository = repository_of_worktree(policy.root, policy.path)
     if repository is None or not forbidden.allows(repository):

@@ -49,8 +49,9 @@ class SandboxPolicy:
 
     `path` is where the workspace stands inside: the name that the model and the history use.
     `root` is the real folder, another one on a branch or a copy. `private` is a folder of
-    headway whose `home` and `tmp` become HOME and /tmp. `protect` and `hide` are paths or globs
-    as `headway_tools.patterns` reads them; `hide` goes by name at any depth, too.
+    headway whose `home` and `tmp` become HOME and /tmp; it and the `withheld` folders, where they
+    lie in the workspace, appear empty there, as do the user's keys. `protect` and `hide` are paths
+    or globs as `headway_tools.patterns` reads them; `hide` goes by name at any depth, too.
     """
 
     path: Path
@@ -60,7 +61,13 @@ class SandboxPolicy:
     hide: tuple[str, ...] = DEFAULT_HIDE
     network: bool = False
     read_only: tuple[Path, ...] = ()
+    withheld: tuple[Path, ...] = ()
     limits: SandboxLimits = SandboxLimits()
+
+    @property
+    def never_seen(self) -> tuple[Path, ...]:
+        """What no command sees, wherever it lies: headway's own folders."""
+        return (*self.withheld, self.private)
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,7 @@ def clear_way(folder: PrivateFolder, home: Path, targets: Iterable[Path]) -> Non
     """
     for target in targets:
         for top, place in ((Path("/tmp"), folder.tmp), (home, folder.home)):
-            if target.is_relative_to(top):
+            if top in target.parents:
                 *above, name = target.relative_to(top).parts
                 for part in above:
                     place = place / part

@@ -6,6 +6,8 @@ thread. An agent can change them all the same, so every note, restore and fork n
 `exclude=CACHES` keeps them.
 """
 
+import os
+
 CACHES = (
     "__pycache__",
     ".pytest_cache",
@@ -42,12 +44,19 @@ def object_store(path: bytes) -> bytes | None:
 
 
 class Exclusions:
-    """Folders to leave out: by name anywhere, or by the end of their path (`a/b`)."""
+    """Folders to leave out: by name anywhere, or by the end of their path (`a/b`).
 
-    def __init__(self, patterns: tuple[str, ...]) -> None:
+    `withheld` are paths from the top that are as if they were not there.
+    """
+
+    def __init__(self, patterns: tuple[str, ...], withheld: tuple[str, ...] = ()) -> None:
+        self._withheld = tuple(os.fsencode(path) for path in withheld)
         raw = [pattern.strip("/").encode() for pattern in patterns]
         self._names = frozenset(p for p in raw if b"/" not in p)
         self._tails = tuple(b"/" + p for p in raw if b"/" in p)
+
+    def withholds(self, path: bytes) -> bool:
+        return any(path == own or path.startswith(own + b"/") for own in self._withheld)
 
     def match(self, folder: bytes, name: bytes) -> bool:
         if name in self._names:

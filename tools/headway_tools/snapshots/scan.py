@@ -122,6 +122,8 @@ class Scan:
             if name.startswith(RESTORING):
                 self.leftovers.append(path)
             return None
+        if self._exclude.withholds(path):
+            return None
         if not stat.S_ISDIR(status.st_mode):
             entry = self._reader.read(parent, path, name, status, last)
         elif self._exclude.match(place.path, name):

@@ -28,6 +28,7 @@ class Snapshots:
     Not kept, and named by `notes`: folders in `exclude` (names, or ends of paths like `a/b`),
     files larger than `max_file_bytes` or for which the store has no room below `max_bytes`,
     sockets, devices, and what cannot be read. Owners and access control lists are not kept.
+    `withheld`, paths from the top, are no part of the workspace: not kept, named, or touched.
 
     Nothing is opened before the first use. Every method raises `HeadwayError` where the store is
     damaged, full, not writable or of a newer schema, or where a snapshot is unknown.
@@ -38,11 +39,12 @@ class Snapshots:
         folder: Path,
         *,
         exclude: tuple[str, ...] = DEFAULT_EXCLUDED,
+        withheld: tuple[str, ...] = (),
         max_file_bytes: int = 64 << 20,
         max_bytes: int | None = 4 << 30,
     ) -> None:
         self._folder = folder
-        self._exclude = Exclusions(exclude)
+        self._exclude = Exclusions(exclude, withheld)
         self._limits = Limits(max_file_bytes, max_bytes)
         self._lock = threading.RLock()
         self._states: States | None = None

@@ -25,6 +25,7 @@ from headway_tools.snapshots.rules import Exclusions
 from headway_tools.snapshots.scan import Scan
 from headway_tools.snapshots.stats import Stats, decode_stats, encode_stats
 from headway_tools.snapshots.store import Store
+from headway_tools.withheld import place_in
 
 ROOT_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
@@ -60,7 +61,8 @@ class States:
 
     def record(self, root: Path) -> State:
         """Scan the folder `root` and store what is new in it."""
-        if self.store.path.parent.resolve().is_relative_to(root.resolve()):
+        place = place_in(root, self.store.path.parent)
+        if place is not None and not self._exclude.withholds(os.fsencode(place)):
             raise HeadwayError(
                 f"headway's data folder lies inside the workspace {root}: set HEADWAY_HOME"
             )
