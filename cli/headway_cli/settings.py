@@ -7,7 +7,7 @@ import json
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -49,6 +49,8 @@ class Resolved:
 
     value: Any
     source: Source
+    keys: Mapping[str, Source] = field(default_factory=dict)
+    """Of a table: where each key comes from."""
 
 
 SETTINGS: Final = (
@@ -73,7 +75,7 @@ def resolve(
     flags: Mapping[str, Any], environ: Mapping[str, str], config: Mapping[str, Any]
 ) -> dict[str, Resolved]:
     """Each setting with its source. `flags` holds None for what was not given; tables are merged
-    key by key, the stronger source first, and named after the strongest one that gives a key."""
+    key by key, the stronger source first."""
     _refuse_unknown(config)
     return {setting.name: _one(setting, flags, environ, config) for setting in SETTINGS}
 
@@ -143,8 +145,10 @@ def _one(
     if not given:
         return Resolved(setting.default, "default")
     if setting.kind == "table":
-        merged = {k: v for found in reversed(given) for k, v in found.value.items()}
-        return Resolved(merged, given[0].source)
+        weakest_first = given[::-1]
+        merged = {key: value for found in weakest_first for key, value in found.value.items()}
+        keys = {key: found.source for found in weakest_first for key in found.value}
+        return Resolved(merged, given[0].source, keys)
     return given[0]
 
 

@@ -41,6 +41,22 @@ def test_each_value_is_named_with_its_source(
     assert "s3cret" not in text + done.out
 
 
+def test_each_limit_and_what_a_file_of_variables_sets_has_its_own_source(
+    headway: Headway, own_home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (own_home / "config.toml").write_text("[limit]\nmodel_calls = 20\nseconds = 99\n")
+    (own_home / ".env").write_text("HEADWAY_PROTOCOL=text\nHEADWAY_LIMIT=seconds=50.5\n")
+    monkeypatch.chdir(tmp_path)
+    for name in ("HEADWAY_PROTOCOL", "HEADWAY_LIMIT"):  # so that what doctor sets is taken back
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
+    text = headway("doctor").out
+    assert "protocol      text (.env file)\n" in text
+    assert "model_calls    20 (config file)\n" in text
+    assert "seconds        50.5 (.env file)\n" in text
+    assert "tool_timeout   120 (default)\n" in text
+
+
 def test_it_says_what_commands_see_and_whether_it_works(
     headway: Headway, monkeypatch: pytest.MonkeyPatch, workspace: Path
 ) -> None:

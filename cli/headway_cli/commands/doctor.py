@@ -11,7 +11,7 @@ from headway.limits import WORK
 from headway.status import USAGE_ERROR
 from headway_cli.options import configure, the_home, with_limits
 from headway_cli.output import SCHEMA_VERSION, dumps
-from headway_cli.settings import Resolved
+from headway_cli.settings import PREFIX, Resolved
 from headway_cli.terminal import one_line
 from headway_tools.errors import HeadwayError
 from headway_tools.sandbox import (
@@ -35,8 +35,8 @@ def run(args: argparse.Namespace) -> int:
     found = {
         "works": works(resolved),
         "data": data(before),
-        "settings": settings(resolved),
-        "limits": limits(resolved["limit"]),
+        "settings": settings(resolved, before),
+        "limits": limits(resolved["limit"], before),
         "endpoint": {name: endpoint(name, before, os.environ) for name in ENDPOINT},
         "workspace": workspace(Path.cwd(), resolved),
         "sandbox": sandbox(),
@@ -80,20 +80,30 @@ def data(environ: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def settings(resolved: Mapping[str, Resolved]) -> dict[str, Any]:
+def settings(resolved: Mapping[str, Resolved], before: Mapping[str, str]) -> dict[str, Any]:
     """Each setting with its source, keys masked; limits have a table of their own."""
     shown = {name: found.value for name, found in resolved.items() if name != "limit"}
     shown["hide"] = shown["hide"] or list(DEFAULT_HIDE)
     shown["model_arg"] = {name: _shown(name, value) for name, value in shown["model_arg"].items()}
     return {
-        name: {"value": value, "source": resolved[name].source} for name, value in shown.items()
+        name: {"value": value, "source": _source(name, resolved[name].source, before)}
+        for name, value in shown.items()
     }
 
 
-def limits(given: Resolved) -> dict[str, Any]:
+def _source(setting: str, source: str, before: Mapping[str, str]) -> str:
+    """A variable that was not there `before` came from a `.env` file."""
+    from_file = source == "environment" and PREFIX + setting.upper() not in before
+    return ".env file" if from_file else source
+
+
+def limits(given: Resolved, before: Mapping[str, str]) -> dict[str, Any]:
     """Each limit of a run with its source; None is off."""
     return {
-        name: {"value": value, "source": given.source if name in given.value else "default"}
+        name: {
+            "value": value,
+            "source": _source("limit", given.keys.get(name, "default"), before),
+        }
         for name, value in with_limits(WORK, given.value).model_dump().items()
     }
 
@@ -168,6 +178,8 @@ def _told(value: Any) -> str:
         return "yes" if value else "no"
     if value is None or value == [] or value == {}:
         return "-"
+    if isinstance(value, float):
+        return f"{value:g}"
     if isinstance(value, Mapping):
         return one_line(" ".join(f"{key}={item}" for key, item in value.items()))
     return one_line(" ".join(value) if isinstance(value, list) else str(value))
