@@ -31,13 +31,13 @@ from headway_tools.ask_user import ask_user_tool
 from headway_tools.bash import bash_tool
 from headway_tools.edit import edit_tool
 from headway_tools.errors import HeadwayError
+from headway_tools.given import check_protected, check_shown, check_workspace
 from headway_tools.home import default_home
 from headway_tools.read_file import read_file_tool
 from headway_tools.read_output import read_output_tool
 from headway_tools.sandbox import SandboxKind
 from headway_tools.storage import Storage
 from headway_tools.think import think_tool
-from headway_tools.workspace import check_workspace
 
 Agent = CompiledStateGraph[State, Context, InputState, OutputState]
 
@@ -138,6 +138,8 @@ def workspace_tools(*, interactive: bool = False) -> tuple[BaseTool, ...]:
 
 def settings_from(model: str | None, options: Options) -> Settings:
     """The options as `Settings`: paths absolute and checked, sequences as tuples."""
+    if texts := [key for key in _TUPLES if isinstance(options.get(key), str)]:
+        raise HeadwayError(f"{texts[0]} takes a list, not one text")
     given: dict[str, Any] = {
         key: tuple(cast(Sequence[Any], value)) if key in _TUPLES and value is not None else value
         for key, value in options.items()
@@ -145,17 +147,22 @@ def settings_from(model: str | None, options: Options) -> Settings:
     }
     given |= {key: _path(options[key]) for key in _PATHS if key in options}  # type: ignore[literal-required]
     settings = Settings(model=model, limits=options.get("limits") or Limits(), **given)
-    if isinstance(settings.protect, str) or any(len(p) == 0 for p in settings.protect):
-        raise HeadwayError("protect takes a list of files, folders or globs")
     if settings.ask not in ASK_ORDER:
         raise HeadwayError(f"ask takes {', '.join(ASK_ORDER)}, not {settings.ask!r}")
     check_rules(settings.allow)
-    workspace = settings.workspace
-    if workspace is None:
-        return settings
-    home = settings.home or default_home()
-    unsafe = options.get("unsafe_workspace", False)
-    return replace(settings, workspace=check_workspace(workspace, data_home=home, unsafe=unsafe))
+    return _with_checked_paths(settings, options.get("unsafe_workspace", False))
+
+
+def _with_checked_paths(settings: Settings, unsafe: bool) -> Settings:
+    home, workspace = settings.home or default_home(), settings.workspace
+    if workspace is not None:
+        workspace = check_workspace(workspace, data_home=home, unsafe=unsafe)
+    return replace(
+        settings,
+        workspace=workspace,
+        protect=tuple(check_protected(workspace, pattern) for pattern in settings.protect),
+        read_only=tuple(check_shown(Path(p), workspace, home) for p in settings.read_only),
+    )
 
 
 _PATHS = ("workspace", "root", "workspace_root", "home")

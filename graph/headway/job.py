@@ -103,9 +103,11 @@ def prepare(
     parts.chat(Context())
     home = None if parts.settings.memory else Home(parts.settings.home or default_home())
     thread = thread_id or new_thread_id(task or "")
+    known = home is not None and home.thread(thread).record.exists()
+    if not known:
+        parts.require_protected()
     if home is None:
         return Job(parts, thread, task, decisions, None, None)
-    known = home.thread(thread).record.exists()
     before = load_record(home, thread) if known else ThreadRecord(thread=thread, task=task or "")
     heads = HeadFile(home.thread(thread).heads).load()
     line = branch or heads.current

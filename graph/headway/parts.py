@@ -30,6 +30,7 @@ from headway.state import State
 from headway.window import Fitted, tool_weight
 from headway_tools.env import ToolEnv
 from headway_tools.errors import HeadwayError
+from headway_tools.given import require_protected
 from headway_tools.kinds import Declaration, declaration_of
 from headway_tools.sandbox import require_isolation
 
@@ -86,6 +87,11 @@ class Parts:
         commands = self.settings.check is not None or self.tool("bash") is not None
         if commands and self.settings.sandbox == "bubblewrap":
             require_isolation()
+
+    def require_protected(self) -> None:
+        """`HeadwayError` for a plain name to protect that the workspace does not have."""
+        if self.settings.workspace is not None:
+            require_protected(self.settings.workspace, self.settings.protect)
 
     def env(self, state: State, runtime: Runtime[Context]) -> ToolEnv:
         """The environment of this state's branch; without a thread, one of this run alone."""

@@ -139,6 +139,19 @@ def test_a_nested_repository_and_its_hooks_are_named_and_the_rest_of_it_is_one_l
     assert "+evil" in done.out
 
 
+@pytest.mark.parametrize(
+    ("flag", "words"),
+    [("--protect=test", "no such file"), ("--protect=../x", "protect"), ("--ro=/gone", "exist")],
+)
+def test_a_path_that_cannot_be_protected_or_shown_ends_before_the_run(
+    headway: Headway, script: Script, workspace: Path, flag: str, words: str
+) -> None:
+    done = headway("run", "x", "-C", str(workspace), "--model", script([DONE]), flag)
+    assert (done.code, done.out) == (2, "")
+    assert words in done.err.splitlines()[-1]
+    assert "Traceback" not in done.err
+
+
 def test_a_home_is_no_workspace_without_the_flag(
     headway: Headway, script: Script, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,13 +1,12 @@
-"""Which paths a workspace takes, and which folders may be one."""
+"""Which paths a workspace takes."""
 
-import os
 from pathlib import Path
 
 import pytest
 from files_support import edit_result, read_result
 
-from headway_tools.errors import HeadwayError, ToolFailure
-from headway_tools.workspace import Workspace, check_workspace
+from headway_tools.errors import ToolFailure
+from headway_tools.workspace import Workspace
 
 
 @pytest.mark.parametrize(
@@ -86,34 +85,6 @@ def test_a_missing_file_is_answered_with_the_nearest_names(tmp_path: Path) -> No
     assert (missing["error"], missing["nearest"]) == ("not_found", [])
 
 
-@pytest.mark.parametrize("folder", ["/", "/root", "/home", "~", "{home}", "{home}/.."])
-def test_a_folder_that_holds_too_much_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
-) -> None:
-    home = tmp_path / "someone"
-    home.mkdir()
-    monkeypatch.setenv("HOME", str(home))
-    path = Path(folder.format(home=home))
-    with pytest.raises(HeadwayError, match="--unsafe-workspace|does not exist"):
-        check_workspace(path, data_home=Path("/var/empty/headway"))
-
-
-def test_the_folder_above_the_data_folder_is_taken_with_the_flag_only(tmp_path: Path) -> None:
-    (tmp_path / "work/data").mkdir(parents=True)
-    (tmp_path / "link").symlink_to("work/data")
-    above, data = tmp_path / "work", tmp_path / "link"
-    with pytest.raises(HeadwayError, match="data folder.*--unsafe-workspace"):
-        check_workspace(above, data_home=data)
-    assert check_workspace(above, data_home=data, unsafe=True) == above
-
-
-@pytest.mark.parametrize("name", ["data", "data/threads", "data/threads/t/private"])
-def test_the_data_folder_itself_is_no_workspace(tmp_path: Path, name: str) -> None:
-    (tmp_path / "data/threads/t/private").mkdir(parents=True)
-    with pytest.raises(HeadwayError, match="headway's own data"):
-        check_workspace(tmp_path / name, data_home=tmp_path / "data", unsafe=True)
-
-
 def test_what_is_withheld_is_neither_read_nor_changed_nor_named(tmp_path: Path) -> None:
     (tmp_path / "own").mkdir()
     (tmp_path / "own/key.txt").write_text("key")
@@ -121,29 +92,3 @@ def test_what_is_withheld_is_neither_read_nor_changed_nor_named(tmp_path: Path) 
     assert read_result(workspace, "own/key.txt")["error"] == "hidden"
     assert edit_result(workspace, "own/new.txt", "", "x")["error"] == "hidden"
     assert read_result(workspace, "kei.txt")["nearest"] == []
-
-
-def test_a_home_is_taken_with_the_flag_where_the_data_is_elsewhere(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    (tmp_path / "home").mkdir()
-    given = tmp_path / "home"
-    assert check_workspace(given, data_home=tmp_path / "data", unsafe=True) == given
-
-
-def test_a_project_folder_is_taken_as_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "real").mkdir()
-    (tmp_path / "link").symlink_to("real")
-    monkeypatch.chdir(tmp_path)
-    assert check_workspace(Path("link"), data_home=tmp_path / "data") == tmp_path / "link"
-    assert check_workspace(Path("real/."), data_home=tmp_path / "data") == tmp_path / "real"
-
-
-@pytest.mark.parametrize("name", ["missing", "file"])
-def test_what_is_no_folder_is_refused_even_when_unsafe(tmp_path: Path, name: str) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(HeadwayError, match=os.fspath(tmp_path / name)):
-        check_workspace(tmp_path / name, data_home=tmp_path / "data", unsafe=True)

@@ -6,7 +6,6 @@ become `ToolFailure`s here.
 """
 
 import os
-import pwd
 from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -16,8 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from headway_tools.beneath import OutsideRootError, Place, resolve
-from headway_tools.errors import FailureCode, HeadwayError, ToolFailure
-from headway_tools.home import Home
+from headway_tools.errors import FailureCode, ToolFailure
 from headway_tools.nearest import nearest_paths
 from headway_tools.patterns import covers, escape, is_glob
 from headway_tools.text import unescape_bytes
@@ -160,43 +158,3 @@ _FAILURES: Final[dict[int, tuple[FailureCode, str]]] = {
     ELOOP: ("not_a_file", "its links form a circle: use the real path"),
     ENAMETOOLONG: ("invalid_arguments", "use a shorter name"),
 }
-
-
-def check_workspace(path: Path, *, data_home: Path, unsafe: bool = False) -> Path:
-    """`path` made absolute (links kept); `HeadwayError` if it cannot or should not be worked on.
-
-    Refused: headway's data folder and the threads in it, and without `unsafe` what holds that
-    folder, `/`, a home, and anything above a home.
-    """
-    absolute = Path.cwd() / path.expanduser()
-    if not absolute.is_dir():
-        found = "is not a folder" if os.path.lexists(absolute) else "does not exist"
-        raise HeadwayError(f"workspace {absolute} {found}: name an existing folder with -C")
-    real, data = absolute.resolve(), data_home.expanduser().resolve()
-    if real == data or real.is_relative_to(Home(data).threads):
-        raise HeadwayError(f"workspace {absolute} is headway's own data: choose a project folder")
-    if not unsafe and (reason := _unsafe(real, data)):
-        raise HeadwayError(
-            f"workspace {absolute} {reason}: choose a project folder below it, "
-            "or pass --unsafe-workspace"
-        )
-    return absolute
-
-
-def _unsafe(real: Path, data: Path) -> str:
-    if real == Path("/"):
-        return "is the whole file system"
-    homes = {home.resolve() for home in _homes()}
-    if real in homes or real.parent == Path("/home"):
-        return "is a home folder"
-    if any(home.is_relative_to(real) for home in homes) or real == Path("/home"):
-        return "holds home folders"
-    return "holds headway's own data folder" if data.is_relative_to(real) else ""
-
-
-def _homes() -> Iterator[Path]:
-    yield Path("/root")
-    if home := os.environ.get("HOME"):
-        yield Path(home)
-    with suppress(KeyError):
-        yield Path(pwd.getpwuid(os.geteuid()).pw_dir)

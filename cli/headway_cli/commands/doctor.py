@@ -14,6 +14,7 @@ from headway_cli.output import SCHEMA_VERSION, dumps
 from headway_cli.settings import PREFIX, Resolved
 from headway_cli.terminal import one_line
 from headway_tools.errors import HeadwayError
+from headway_tools.given import check_workspace
 from headway_tools.sandbox import (
     DEFAULT_HIDE,
     SandboxPolicy,
@@ -21,7 +22,6 @@ from headway_tools.sandbox import (
     probe,
     visible_folders,
 )
-from headway_tools.workspace import check_workspace
 
 ENDPOINT: Final = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE")
 SWITCHED_OFF: Final = "switched off: commands run as you, with all your files and the network"

@@ -9,8 +9,8 @@ from headway_cli.options import configure, run_options, the_home, workspace_of
 from headway_cli.terminal import one_line
 from headway_debugger.copies import make_copy
 from headway_tools.errors import HeadwayError
+from headway_tools.given import check_workspace
 from headway_tools.home import Home, is_plain
-from headway_tools.workspace import check_workspace
 
 
 def run(args: argparse.Namespace) -> int:
