@@ -55,7 +55,7 @@ COMMANDS: Final = {
 """Sample → command line, in the order in which they run."""
 
 PARTS: Final = {
-    "demo": ("status", "used"),
+    "demo": ("status", "           exit 0"),
     "doctor": ("does it work", "  OPENAI_API_BASE"),
 }
 """Of long outputs: from the line that begins so to the one that begins so."""
