@@ -1,14 +1,54 @@
-"""What a restore or an apply changed, for people."""
+"""What a restore, an undo or an apply changed, for people."""
 
+from typing import Final
+
+from headway_cli.events import gist_of_call
 from headway_cli.terminal import one_line
 from headway_debugger.copies import Applied
-from headway_debugger.files import Restored
+from headway_debugger.files import Restored, named
+from headway_debugger.rewind import Rewound
 from headway_tools.snapshots import Change
 
+_UNDONE: Final = {
+    "run": "the last run on {of}",
+    "restore": "the restore",
+    "apply": "the apply",
+    "fork": "the fork {of}, which has not run",
+}
 
-def told(restored: Restored, *, dry_run: bool) -> str:
-    """What was put back, or would be, one path a line."""
-    return _lines(restored, "would put back in" if dry_run else "put back in")
+
+def told(done: Rewound, thread: str, *, dry_run: bool) -> str:
+    """What went back, or would: the thing itself, the files, the conversation."""
+    head = "would take back" if dry_run else "took back"
+    parts = [f"{head} {_UNDONE[done.undone].format(of=done.of)}"] if done.undone else []
+    if done.undone != "fork":
+        parts.append(_files(done, dry_run=dry_run))
+    for call in done.may_have_run:
+        what = f"{one_line(call['name'])} {gist_of_call(call['args'])}"
+        parts.append(f"  may have run, in part or whole, when headway was killed: {what}")
+    if done.outside:
+        word = "would need --force, changed" if dry_run else "overwritten, changed"
+        parts.append(f"  {word} outside headway: {one_line(named(done.outside))}")
+    return "\n".join([*parts, _conversation(done, thread, dry_run=dry_run)])
+
+
+def _files(done: Rewound, *, dry_run: bool) -> str:
+    verb = "would put back in" if dry_run else "put back in"
+    where = f"the folder of {done.folder}, not the workspace: " if done.folder else ""
+    return _lines(done, f"{verb} {where}".rstrip())
+
+
+def _conversation(done: Rewound, thread: str, *, dry_run: bool) -> str:
+    """Where the conversation goes on, and that what was there stays."""
+    if dry_run:
+        return f"the conversation would be that of step {done.step.name}"
+    if done.undone == "apply" or (done.branch == done.of and done.step.branch == done.of):
+        return f"the conversation stays: {thread}@{done.branch}"
+    if done.step.branch == done.branch:
+        where = f"back on {thread}@{done.branch}, step {done.step.name}"
+    else:
+        where = f"{thread}@{done.branch} now, as at step {done.step.name}"
+    return f"the conversation is {where}; headway resume {thread} goes on there"
 
 
 def applied(done: Applied, *, dry_run: bool) -> str:

@@ -1,7 +1,7 @@
 """Forks of a thread of headway's data folder: a branch, its files, its settings and its name."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, Final
 
@@ -9,12 +9,13 @@ from pydantic import ValidationError
 
 from headway.heads import MAIN
 from headway.limits import Limits
-from headway.threads import Kept, load_record, save_record
+from headway.threads import Kept, Moved, load_record, save_record, update_record
 from headway_debugger.edits import message_edit, result_edit, task_edit, together
 from headway_debugger.files import fork_files
 from headway_debugger.fork import Edit, editable, fork
 from headway_debugger.threads import Thread
 from headway_debugger.tree import TreeNode
+from headway_debugger.undo_notes import load_undo, save_undo
 from headway_tools.errors import HeadwayError
 
 Editor = Callable[[Mapping[str, Any], str, str], Edit]
@@ -86,7 +87,10 @@ def fork_thread(
         else:
             made = fork(now.backend, now.id, node, edit)
         keep_settings(now, branch, kept)
+        undo, before = load_undo(now.folder), now.heads.load().current
+        save_undo(now.folder, replace(undo, forks={**undo.forks, branch: before}))
         now.heads.save(now.heads.load().named(branch, made.start).on(branch))
+        keep_moved(now, "forked")
     return branch
 
 
@@ -136,7 +140,16 @@ def keep_settings(thread: Thread, branch: str, kept: Kept) -> None:
     record = load_record(thread.home, thread.id)
     if kept != record.kept(MAIN):
         record = record.keeping(branch, kept)
-    save_record(thread.home, record.model_copy(update={"status": None}))
+    save_record(thread.home, record)
+
+
+def keep_moved(thread: Thread, verb: Moved) -> None:
+    """Write down what a verb has made of the thread: the status of where it stands now, or
+    where nothing has ended there, the verb."""
+    now = thread.again()
+    tip = now.backend.snapshot(now.id, now.node().id)
+    ended = None if tip.next else (tip.values.get("outcome") or {}).get("status")
+    update_record(now.home, now.id, status=ended, moved="" if ended else verb)
 
 
 def free_name(thread: Thread) -> str:

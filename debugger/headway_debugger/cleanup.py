@@ -6,8 +6,8 @@ from pathlib import Path
 from headway.storage import sqlite_saver
 from headway.threads import find_record
 from headway_debugger.files import snapshots_named
-from headway_debugger.rewind import load_undo
 from headway_debugger.threads import VERBS, Thread, hold
+from headway_debugger.undo_notes import load_undo
 from headway_debugger.upkeep import Pruned, heads_after_prune, last_steps, prune
 from headway_tools.errors import HeadwayError
 from headway_tools.home import Home, ThreadFolder

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from headway_debugger.files import SHOWN, Restored
-from headway_debugger.rewind import Put, load_undo, save_undo
+from headway_debugger.files import Restored, named
 from headway_debugger.threads import Thread
+from headway_debugger.undo_notes import Put, load_undo, save_undo
 from headway_tools.errors import HeadwayError
 from headway_tools.home import Home
 from headway_tools.snapshots import Change, Snapshots
@@ -70,13 +70,12 @@ def apply_copy(thread: Thread, *, force: bool = False, dry_run: bool = False) ->
         if dry_run or not changes:
             return Applied(now.workspace, changes, None, conflicts)
         if conflicts and not force:
-            names = [*conflicts[:SHOWN], *(["…"] if len(conflicts) > SHOWN else [])]
             raise HeadwayError(
-                f"{now.workspace} was changed at the same places since ({', '.join(names)}); "
+                f"{now.workspace} was changed at the same places since ({named(conflicts)}); "
                 "--force overwrites that"
             )
         head = now.heads.load().current
-        put = Put(str(now.workspace), before, result, head, now.node().id)
+        put = Put(str(now.workspace), before, result, head, now.node().id, "apply")
         save_undo(now.folder, replace(undo, puts=[*undo.puts, put]))
         report = snapshots.restore(result, now.workspace, only=made.__contains__)
         put = replace(put, after=snapshots.take(now.workspace))

@@ -96,12 +96,21 @@ def restore(
 
 def refuse_outside(snapshots: Snapshots, known: str | None, root: Path) -> None:
     """`HeadwayError` where the folder `root` is not as in the snapshot `known`."""
-    outside = without_indexes(snapshots.plan(known, root)) if known else []
-    if outside:
-        names = [change.path for change in outside[:SHOWN]] + ["…"] * (len(outside) > SHOWN)
+    changes = without_indexes(snapshots.plan(known, root)) if known else []
+    refuse_changed(root, [change.path for change in changes])
+
+
+def refuse_changed(root: Path, paths: Sequence[str]) -> None:
+    """`HeadwayError` where somebody else changed `paths` in the folder `root`."""
+    if paths:
         raise HeadwayError(
-            f"{root} was changed outside headway ({', '.join(names)}); --force overwrites that"
+            f"{root} was changed outside headway ({named(paths)}); --force overwrites that"
         )
+
+
+def named(paths: Sequence[str]) -> str:
+    """The first few of `paths`, in one line."""
+    return ", ".join([*paths[:SHOWN], *(["…"] if len(paths) > SHOWN else [])])
 
 
 def snapshots_named(backend: Backend, tree: ThreadTree, nodes: Iterable[TreeNode]) -> set[str]:

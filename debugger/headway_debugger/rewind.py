@@ -1,56 +1,71 @@
-"""Going back in place: `restore` to a step, `undo` of the last run or restore.
+"""Going back in place: `restore` to a step, `undo` of the last run, restore, apply or fork.
 
 Both bring the files of the workspace and the conversation: a branch that begins at the step and
 works in the workspace itself becomes the current one. Nothing is removed, so the way back is
 another branch and another snapshot, both noted in `undo.json` before a file is touched.
 """
 
-import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
+
+from langchain_core.messages import ToolCall
 
 from headway.heads import MAIN
-from headway_debugger.branching import free_name, keep_names, keep_settings
+from headway.threads import Moved
+from headway_debugger.branching import free_name, keep_moved, keep_names, keep_settings
 from headway_debugger.edits import value_edit
-from headway_debugger.files import BRANCH, FILES, Restored, files_at, refuse_outside, restore
+from headway_debugger.files import BRANCH, Restored, files_at, refuse_changed, restore
 from headway_debugger.fork import fork
+from headway_debugger.outside import cut_off, others_changes
 from headway_debugger.threads import Thread
 from headway_debugger.tree import TreeNode
+from headway_debugger.undo_notes import Put, Undo, load_undo, save_undo
 from headway_tools.errors import HeadwayError
-from headway_tools.home import ThreadFolder
-from headway_tools.notes import read_note, write_note
-from headway_tools.snapshots import Snapshots, without_indexes
+from headway_tools.snapshots import Snapshots
 
-_VERSION: Final = 1
+Undone = Literal["", "run", "restore", "apply", "fork"]
+
+_RAN: Final = "loop"
 
 
 @dataclass(frozen=True)
-class Put:
-    """A folder that was brought to the snapshot `after`."""
+class Rewound(Restored):
+    """What a restore or an undo brought back, or with `dry_run` would bring back."""
 
-    root: str
-    before: str
-    after: str
-    branch: str
+    undone: Undone
+    """What was taken back; empty for a restore."""
+    of: str
     """The branch that was the current one before."""
-    at: str
-    """The checkpoint at which the current branch then stood: only there it can be undone."""
+    branch: str
+    """The branch that is the current one now; `of` where only the files went back."""
+    step: TreeNode
+    """Where the conversation stands now: that step, or a copy of it on `branch`."""
+    folder: str
+    """The branch whose own folder `root` is; empty for the workspace."""
+    may_have_run: tuple[ToolCall, ...] = ()
+    """Calls that a killed run had begun; what they changed went back as well."""
+    outside: tuple[str, ...] = ()
+    """Paths that somebody else changed, which is overwritten."""
 
 
 @dataclass(frozen=True)
-class Undo:
-    """What can be undone, the newest last, and what was put where."""
+class _Target:
+    """Where to go: the folder `root` to the snapshot `files`, the conversation to `node` (None:
+    it stays) as a branch that works in the folder named `folder`."""
 
-    puts: Sequence[Put] = ()
-    seen: dict[str, str] = field(default_factory=dict)
-    """The snapshot that each folder was last brought to."""
+    root: Path
+    files: str
+    node: TreeNode | None
+    folder: str
+    undone: Undone = ""
+    put: Put | None = None
+    """What is taken back."""
 
 
 def restore_thread(
     thread: Thread, node: TreeNode, *, force: bool = False, dry_run: bool = False
-) -> Restored:
+) -> Rewound:
     """Bring the workspace to the files of `node`, and the conversation to that step.
 
     `dry_run` only tells what would change. `HeadwayError`: the workspace was changed outside
@@ -58,33 +73,58 @@ def restore_thread(
     """
     with thread.writing("") as now, now.snapshots() as snapshots:
         node = now.tree.nodes[node.id]
-        wanted = files_at(now.backend, now.tree, node)
-        return _go(now, snapshots, _Place(now.root, wanted, node, ""), force=force, dry_run=dry_run)
+        to = _Target(now.root, files_at(now.backend, now.tree, node), node, "")
+        return _bring(now, snapshots, to, force=force, dry_run=dry_run)
 
 
-def undo_thread(thread: Thread, *, force: bool = False, dry_run: bool = False) -> Restored:
-    """Take back the last restore, or where a run came after it, the last run: one that began
-    before the restore, back to the restore.
+def undo_thread(thread: Thread, *, force: bool = False, dry_run: bool = False) -> Rewound:
+    """Go back to before the last thing that happened on the current branch: a run (from a
+    person's message to its end, with all resumes), a restore, an apply, or a fork.
 
-    A branch in a folder of its own is undone there. `HeadwayError`: nothing to undo, changed
-    outside headway (unless `force`), or a run is under way.
+    A run that began before a restore or a fork is taken back to that. A branch in a folder of
+    its own is undone there; a fork that has not run since is left, for the branch before.
+    `HeadwayError`: nothing to undo, changed outside headway (unless `force`), or a run is under
+    way.
     """
     folder = thread.state(thread.node()).get(BRANCH) or ""
     with thread.writing(folder) as now, now.snapshots() as snapshots:
-        tip = now.node()
-        done = load_undo(now.folder)
-        if done.puts and done.puts[-1].at == tip.id:
-            return _take_back(now, snapshots, done, force=force, dry_run=dry_run)
-        values = now.state(tip)
-        before = (values.get("hw_run") or {}).get("files_at_start")
-        if not before:
-            raise HeadwayError(f"thread {now.id} has nothing to undo")
-        node = before_run(now, tip, values["hw_run"]["id"])
-        place = _Place(now.root_of(values), before, node, folder)
-        if done.puts and _between(now, node, done.puts[-1].at, tip):
-            put = done.puts[-1]
-            place = _Place(Path(put.root), put.after, now.tree.nodes[put.at], folder)
-        return _go(now, snapshots, place, force=force, dry_run=dry_run, noted=False)
+        tip, line = now.node(), now.tree.lineage(now.node())
+        at = {node.id: index for index, node in enumerate(line)}
+        puts = load_undo(now.folder).puts
+        put = next((put for put in reversed(puts) if put.at in at), None)
+        begin = _begin_of(now, line, folder) if folder else None
+        if put is not None and put.at == tip.id:
+            to = _back(now, put)
+        elif begin is not None and not any(n.source == _RAN for n in line[at[begin.id] + 1 :]):
+            return _leave(now, folder, dry_run=dry_run)
+        else:
+            to = _before(now, line, folder, put, begin)
+        return _bring(now, snapshots, to, force=force, dry_run=dry_run)
+
+
+def _back(thread: Thread, put: Put) -> _Target:
+    """To before a restore or an apply."""
+    node = thread.tree.branches[thread.branch(put.branch)].tip
+    return _Target(Path(put.root), put.before, node, "", put.verb, put)
+
+
+def _before(
+    thread: Thread, line: list[TreeNode], folder: str, put: Put | None, begin: TreeNode | None
+) -> _Target:
+    """Where the run at the end of `line` began, or the later restore or fork on its way."""
+    tip = line[-1]
+    values, root = thread.state(tip), thread.root_of(thread.state(tip))
+    run = values.get("hw_run") or {}
+    node = before_run(thread, tip, run["id"]) if run.get("files_at_start") else None
+    later = {n.id for n in (line[line.index(node) + 1 :] if node in line else line)}
+    if put is not None and put.at in later and put.root == str(root):
+        return _Target(root, put.after, thread.tree.nodes[put.at], folder, "run")
+    if begin is not None and begin.id in later:
+        files = files_at(thread.backend, thread.tree, begin)
+        return _Target(root, files, begin, folder, "run")
+    if not run.get("files_at_start"):
+        raise HeadwayError(f"thread {thread.id} has nothing to undo")
+    return _Target(root, run["files_at_start"], node, folder, "run")
 
 
 def before_run(thread: Thread, tip: TreeNode, run_id: str) -> TreeNode | None:
@@ -100,71 +140,75 @@ def before_run(thread: Thread, tip: TreeNode, run_id: str) -> TreeNode | None:
             found = node
     nodes = thread.tree.nodes
     start = nodes.get(found.parent or "") if found else None
-    if start is not None and start.source == "loop":  # by START; the input stands before it
+    if start is not None and start.source == _RAN:  # by START; the input stands before it
         start = nodes.get(start.parent or "")
         return nodes.get(start.parent or "", start) if start else None
     return nodes.get(start.parent or "") if start else None
 
 
-def _between(thread: Thread, first: TreeNode | None, at: str, last: TreeNode) -> bool:
-    """Whether a restore to the checkpoint `at` came after `first` on the way to `last`."""
-    line = [node.id for node in thread.tree.lineage(last)]
-    return at in line and (first is None or line.index(at) > line.index(first.id))
+def _begin_of(thread: Thread, line: list[TreeNode], folder: str) -> TreeNode | None:
+    """The first step that works in the branch's own `folder`; a run never changes folders."""
+    found: TreeNode | None = None
+    for node in reversed(line):
+        if node.source != _RAN:
+            if thread.state(node).get(BRANCH) != folder:
+                break
+            found = node
+    return found
 
 
-@dataclass(frozen=True)
-class _Place:
-    """Where to go: the folder `root` to the snapshot `files`, the conversation to `node` (None:
-    it stays) as a branch that works in the folder named `folder`."""
-
-    root: Path
-    files: str
-    node: TreeNode | None
-    folder: str
+def _leave(thread: Thread, fork_name: str, *, dry_run: bool) -> Rewound:
+    """Off a fork that has not run since, to the branch before; its files stay where they are."""
+    branch = thread.branch(load_undo(thread.folder).forks.get(fork_name, MAIN))
+    if not dry_run:
+        _switch(thread, branch, "undone")
+    step, root = thread.tree.branches[branch].tip, thread.folder.branch(fork_name)
+    return Rewound(root, (), None, "fork", fork_name, branch, step, fork_name)
 
 
-def _go(
-    thread: Thread,
-    snapshots: Snapshots,
-    to: _Place,
-    *,
-    force: bool,
-    dry_run: bool,
-    noted: bool = True,
-) -> Restored:
-    """Go there; with `noted` the way back is one that `undo` takes."""
-    done = load_undo(thread.folder)
-    if dry_run:
-        return restore(snapshots, to.files, to.root, known=None, dry_run=True)
-    if not force:
-        refuse_outside(snapshots, _known(thread, snapshots, to.root, done), to.root)
-    current = thread.heads.load().current
-    branch, at = _branch_at(thread, to)
-    puts = [replace(put, at=at) if to.node and put.at == to.node.id else put for put in done.puts]
-    if noted:
-        puts = [*done.puts, Put(str(to.root), snapshots.take(to.root), to.files, current, at)]
-    save_undo(thread.folder, Undo(puts, {**done.seen, str(to.root): to.files}))
+def _bring(
+    thread: Thread, snapshots: Snapshots, to: _Target, *, force: bool, dry_run: bool
+) -> Rewound:
+    """Go there, or only say so; the way back is noted before a file is touched."""
+    notes, cut, current = load_undo(thread.folder), cut_off(thread), thread.heads.load().current
+    outside = others_changes(thread, snapshots, to.root, notes, cut)
+    branch = to.put.branch if to.put else current
+    if not dry_run:
+        if not force:
+            refuse_changed(to.root, outside)
+        branch = _noted(thread, snapshots, to, notes)
+    done = restore(snapshots, to.files, to.root, known=None, dry_run=dry_run)
+    if not dry_run:
+        save_undo(thread.folder, replace(load_undo(thread.folder), under_way=""))
+    calls = cut.calls if cut.root == to.root else ()
+    step = to.node or thread.node()
+    facts = (to.undone, current, branch, step, to.folder, calls, tuple(outside))
+    return Rewound(done.root, done.changes, done.report, *facts)
+
+
+def _noted(thread: Thread, snapshots: Snapshots, to: _Target, notes: Undo) -> str:
+    """Write down the way there and the way back; the branch to go on with."""
+    current, root = thread.heads.load().current, str(to.root)
+    if to.put is not None:
+        branch, puts = to.put.branch, [put for put in notes.puts if put != to.put]
+    else:
+        branch, at = _branch_at(thread, to)
+        node = to.node.id if to.node else ""
+        puts = [replace(put, at=at) if put.at == node else put for put in notes.puts]
+        if not to.undone:
+            puts.append(Put(root, snapshots.take(to.root), to.files, current, at))
+    seen = {**notes.seen, root: to.files}
+    save_undo(thread.folder, replace(notes, puts=puts, seen=seen, under_way=root))
+    _switch(thread, branch, "undone" if to.undone else "restored")
+    return branch
+
+
+def _switch(thread: Thread, branch: str, verb: Moved) -> None:
     thread.heads.save(thread.heads.load().on(branch))
-    return restore(snapshots, to.files, to.root, known=None)
+    keep_moved(thread, verb)
 
 
-def _take_back(
-    thread: Thread, snapshots: Snapshots, done: Undo, *, force: bool, dry_run: bool
-) -> Restored:
-    """Undo the last put: its folder and the branch that was the current one."""
-    put = done.puts[-1]
-    root = Path(put.root)
-    if dry_run:
-        return restore(snapshots, put.before, root, known=None, dry_run=True)
-    if not force:
-        refuse_outside(snapshots, put.after, root)
-    taken_back = restore(snapshots, put.before, root, known=None)
-    save_undo(thread.folder, Undo(done.puts[:-1], {**done.seen, put.root: put.before}))
-    thread.heads.save(thread.heads.load().on(put.branch))
-    return taken_back
-
-
-def _branch_at(thread: Thread, to: _Place) -> tuple[str, str]:
+def _branch_at(thread: Thread, to: _Target) -> tuple[str, str]:
     """The branch to go on with and where it then stands; made, unless it is the current one."""
     tip, node = thread.node(), to.node
     if node is None or (node == tip and to.folder == (thread.state(tip).get(BRANCH) or "")):
@@ -175,43 +219,3 @@ def _branch_at(thread: Thread, to: _Place) -> tuple[str, str]:
     keep_settings(thread, branch, thread.record.kept(node.branch))
     thread.heads.save(thread.heads.load().named(branch, made.start))
     return branch, made.head
-
-
-def _known(thread: Thread, snapshots: Snapshots, root: Path, done: Undo) -> str | None:
-    """The state that `root` should have: of those that headway left there last, by a verb or by
-    a run, the one that it has, else the newest."""
-    left = thread.record.left
-    known = [left if left and snapshots.holds(left) else None, done.seen.get(str(root))]
-    for name in dict.fromkeys((MAIN, thread.heads.load().current)):
-        if branch := thread.tree.branches.get(name):
-            values = thread.state(branch.tip)
-            known += (
-                [values.get(FILES)]
-                if thread.record.workspace and (thread.root_of(values) == root)
-                else []
-            )
-    states = [state for state in dict.fromkeys(known) if state]
-    has = (state for state in states if not without_indexes(snapshots.plan(state, root)))
-    return next(has, states[-1] if states else None)
-
-
-def load_undo(folder: ThreadFolder) -> Undo:
-    """What can be undone; `HeadwayError`: damaged or newer."""
-    path = folder.path / "undo.json"
-    text = read_note(path)
-    if text is None:
-        return Undo()
-    try:
-        stored = json.loads(text)
-        if stored["version"] > _VERSION:
-            raise HeadwayError(f"{path} was written by a newer headway: update headway")
-        return Undo([Put(**put) for put in stored["puts"]], dict(stored["seen"]))
-    except (ValueError, TypeError, KeyError) as error:
-        raise HeadwayError(f"cannot read {path}: {error!r}; remove it to go on") from error
-
-
-def save_undo(folder: ThreadFolder, undo: Undo) -> None:
-    """Replace what can be undone."""
-    puts = [asdict(put) for put in undo.puts]
-    stored = {"version": _VERSION, "puts": puts, "seen": undo.seen}
-    write_note(folder.path / "undo.json", json.dumps(stored))

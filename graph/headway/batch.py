@@ -225,9 +225,7 @@ class Batch:
         return _message(request, ref)
 
     def _note_files(self) -> None:
-        workspace, snapshots = self.env.workspace, self.env.snapshots
-        if workspace is not None and snapshots is not None:
-            self.files = snapshots.take(workspace.root)
+        self.files = self.env.files_now() or self.files
 
 
 def masked(content: Any, mask: Callable[[str], str]) -> Any:

@@ -56,6 +56,14 @@ def run_check(
     return CheckResult(report, structured=structured, warnings=tuple(warnings))
 
 
+def files_left(state: State) -> str:
+    """The snapshot of the workspace as this state left it: after a check with what the check
+    itself left behind (caches, reports), which no tool call recorded."""
+    check = state.get("hw_run", {}).get("check", {})
+    files = state.get("hw_files", "")
+    return check.get("left", files) if check.get("files") == files else files
+
+
 def call_function(verify: Callable[..., Any], answer: str, env: ToolEnv) -> CheckReport:
     """`verify(answer, workspace)` → True, or False, or a sentence that says what is wrong, or a
     `CheckReport`. An exception in it is a fault of the caller's code and passes unchanged."""

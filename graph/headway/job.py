@@ -132,6 +132,7 @@ def _record(before: ThreadRecord, branch: str, parts: Parts, options: Options) -
             "workspace": str(settings.workspace) if settings.workspace else None,
             "root": str(settings.root) if settings.root else None,
             "status": None,
+            "moved": "",
         }
     )
 
@@ -201,9 +202,7 @@ def _files_now(job: Job, values: Mapping[str, Any]) -> str:
     """The files of a run that was stopped: its last step may have changed some, unrecorded."""
     run_id = values.get("hw_run", {}).get("id", "")
     env = job.parts.environments.get(job.thread, values.get("hw_branch", ""), run_id)
-    if env.snapshots is None or env.workspace is None or not values.get("hw_files"):
-        return ""
-    return env.snapshots.take(env.workspace.root)
+    return env.files_now() if values.get("hw_files") else ""
 
 
 def _outcome(

@@ -44,6 +44,8 @@ class Check(TypedDict, total=False):
     last: dict[str, Any]
     files: str
     """Snapshot of the workspace that `last` is about."""
+    left: str
+    """Snapshot of what that check left behind (caches, reports)."""
 
 
 class Run(TypedDict, total=False):

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -17,9 +17,12 @@ from headway.progress import ProgressSettings
 from headway.status import Status
 from headway_tools.errors import HeadwayError
 from headway_tools.home import Home
+from headway_tools.locks import is_held
 from headway_tools.notes import write_note
 
 RECORD_VERSION = 1
+
+Moved = Literal["", "forked", "restored", "undone"]
 
 
 _OBJECTS: Final = frozenset(
@@ -53,7 +56,10 @@ class ThreadRecord(BaseModel):
     branches: dict[str, Kept] = Field(default_factory=dict)
     """Of branches that have their own."""
     status: Status | None = None
-    """Of the newest run; None while one is under way, or after a crash."""
+    """Of the newest run, or of the run that a verb went back to the end of; None while one is
+    under way, after a crash, and where a verb went to the middle of one."""
+    moved: Moved = ""
+    """The verb that went to where no run has ended."""
     left: str = ""
     """Snapshot of the files as a run that was stopped in the middle of a step left them."""
     created: str = ""
@@ -68,6 +74,16 @@ class ThreadRecord(BaseModel):
         if branch == MAIN:
             return self.model_copy(update={"model": kept.model, "options": kept.options})
         return self.model_copy(update={"branches": {**self.branches, branch: kept}})
+
+
+def word_for(home: Home, record: ThreadRecord) -> str:
+    """How a thread stands, in a word: how its newest run ended, `running`, the verb that left it
+    in the middle of a run (`forked`, `restored`, `undone`), or `unfinished` after a crash."""
+    if record.status is not None:
+        return record.status
+    if is_held(home.thread(record.thread)):
+        return "running"
+    return record.moved or "unfinished"
 
 
 def new_thread_id(task: str) -> str:

@@ -34,6 +34,12 @@ class ToolEnv:
     mask: Callable[[str], str] = str
     """Replaces the host's secrets in a text before anything is recorded or shown."""
 
+    def files_now(self) -> str:
+        """The snapshot of the workspace as it is now, empty where none is kept."""
+        if self.workspace is None or self.snapshots is None:
+            return ""
+        return self.snapshots.take(self.workspace.root)
+
     def changes(self, before: str | None, after: str | None) -> "list[Change]":
         """What differs between two snapshots; nothing where one is not in this store: the thread
         was copied, or its folder is another machine's."""

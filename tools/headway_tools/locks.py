@@ -13,6 +13,7 @@ import socket
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
 from typing import Any
 
 from headway_tools.errors import HeadwayError
@@ -122,6 +123,27 @@ class BranchLock:
         with contextlib.suppress(FileNotFoundError):
             return os.path.samestat(os.fstat(handle), self._path.stat())
         return False
+
+
+def is_held(thread: ThreadFolder) -> bool:
+    """Whether a run is under way on any branch of the thread. Takes no lock."""
+    paths = list(thread.locks.iterdir()) if thread.locks.is_dir() else []
+    return any(_held(path) for path in paths)
+
+
+def _held(path: Path) -> bool:
+    """Asked by a shared lock for an instant, which a second asker may hold as well."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(handle)
+    return False
 
 
 def _read(handle: int) -> dict[str, Any]:

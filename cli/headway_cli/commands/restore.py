@@ -13,7 +13,5 @@ def run(args: argparse.Namespace) -> int:
     with opened(name) as thread:
         node = thread.node(step)
         done = restore_thread(thread, node, force=args.force, dry_run=args.dry_run)
-        print(told(done, dry_run=args.dry_run))
-        if not args.dry_run:
-            print(f"headway resume {thread.id} goes on from step {node.name}")
+        print(told(done, thread.id, dry_run=args.dry_run))
     return 0

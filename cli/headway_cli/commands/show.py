@@ -4,6 +4,7 @@ import argparse
 import sys
 from typing import Any, Final
 
+from headway.threads import word_for
 from headway_cli.output import SCHEMA_VERSION, dumps
 from headway_cli.steps import branch_table, messages_text, pretty, step_facts
 from headway_cli.terminal import one_line, terminal_of, visible
@@ -55,7 +56,7 @@ def _thread(thread: Thread, *, every: bool) -> str:
         "task": record.task,
         "model": record.model,
         "workspace": record.workspace,
-        "status": record.status or "unfinished",
+        "status": word_for(thread.home, record),
     }
     lines = [f"{name:<11}{one_line(str(value))}" for name, value in head.items() if value]
     tables = [

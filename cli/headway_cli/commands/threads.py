@@ -4,7 +4,7 @@ import argparse
 import shutil
 import sys
 
-from headway.threads import ThreadRecord, records
+from headway.threads import ThreadRecord, records, word_for
 from headway_cli.options import the_home
 from headway_cli.output import SCHEMA_VERSION, dumps
 from headway_cli.terminal import clip, one_line
@@ -12,9 +12,13 @@ from headway_cli.terminal import clip, one_line
 
 def run(args: argparse.Namespace) -> int:
     """Print all threads."""
-    found = records(the_home())
+    home = the_home()
+    found = [(record, word_for(home, record)) for record in records(home)]
     if args.json:
-        rows = [record.model_dump(exclude={"options", "version"}) for record in found]
+        rows = [
+            {**record.model_dump(exclude={"options", "version"}), "state": word}
+            for record, word in found
+        ]
         print(dumps({"schema_version": SCHEMA_VERSION, "threads": rows}))
         return 0
     if not found:
@@ -23,15 +27,12 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def table(found: list[ThreadRecord], width: int) -> str:
-    """One line a thread: name, status, time, task."""
-    names = max((len(record.thread) for record in found), default=0)
-    return "".join(clip(_line(record, names), width) + "\n" for record in found)
+def table(found: list[tuple[ThreadRecord, str]], width: int) -> str:
+    """One line a thread: name, how it stands, time, task."""
+    names = max((len(record.thread) for record, _ in found), default=0)
+    return "".join(clip(_line(record, word, names), width) + "\n" for record, word in found)
 
 
-def _line(record: ThreadRecord, names: int) -> str:
+def _line(record: ThreadRecord, word: str, names: int) -> str:
     when = record.updated.replace("T", " ")[:16]
-    status = record.status or "unfinished"
-    return (
-        one_line(record.thread).ljust(names) + f"  {status:<14}  {when}  " + one_line(record.task)
-    )
+    return one_line(record.thread).ljust(names) + f"  {word:<14}  {when}  " + one_line(record.task)

@@ -1,4 +1,4 @@
-"""`headway undo [THREAD]`: back to before the last run, restore or apply."""
+"""`headway undo [THREAD]`: back to before the last run, restore, apply or fork."""
 
 import argparse
 
@@ -11,5 +11,5 @@ def run(args: argparse.Namespace) -> int:
     """Go back, or with --dry-run only say what would change."""
     with opened(args.thread) as thread:
         done = undo_thread(thread, force=args.force, dry_run=args.dry_run)
-        print(told(done, dry_run=args.dry_run))
+        print(told(done, thread.id, dry_run=args.dry_run))
     return 0

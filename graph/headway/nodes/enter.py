@@ -9,6 +9,7 @@ from langchain_core.messages import AnyMessage, BaseMessage
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
 
+from headway.check import files_left
 from headway.context import Context
 from headway.history import closed, open_calls, place
 from headway.notes import from_headway, is_human, is_own
@@ -134,7 +135,7 @@ def _files(state: State, env: ToolEnv, *, ours: bool) -> tuple[str, str]:
     if env.snapshots is None or env.workspace is None:
         return "", ""
     now = env.snapshots.take(env.workspace.root)
-    before = state.get("hw_files")
+    before = files_left(state)
     if not before:
         found = sorted(path.name for path in env.workspace.root.iterdir()) if ours else []
         return now, f"{UNKNOWN_FILES} {_named(found)}." if found else ""

@@ -77,6 +77,8 @@ def _judge(state: State, runtime: Runtime[Context], parts: Parts, cancel: Cancel
     if result.report is None:
         return _accept(checked, runtime, parts)
     run["check"] = history(run.get("check", Check()), result.report, state, runtime)
+    if left := parts.env(state, runtime).files_now():
+        run["check"]["left"] = left
     if result.report.passed:
         return _accept(checked, runtime, parts)
     return _red(checked, parts, result)

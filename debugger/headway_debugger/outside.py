@@ -1,0 +1,88 @@
+"""Whose changes are in a folder: headway's own, those of a run that was killed, or others'."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from langchain_core.messages import ToolCall
+from langgraph.types import StateSnapshot
+
+from headway.check import files_left
+from headway.history import open_calls
+from headway_debugger.threads import Thread
+from headway_debugger.undo_notes import Undo
+from headway_tools.journal import SqliteJournal
+from headway_tools.snapshots import Snapshots, without_indexes
+
+CHECK: Final = "check"
+
+
+@dataclass(frozen=True)
+class CutOff:
+    """What a killed run was doing in its folder."""
+
+    root: Path | None = None
+    calls: tuple[ToolCall, ...] = ()
+    """Begun and not recorded: they may have run, in whole or in part."""
+    files: tuple[str, ...] = ()
+    """Snapshots after the calls of that step that were recorded."""
+
+
+def cut_off(thread: Thread) -> CutOff:
+    """The step that the newest run of a thread was killed in; empty where it was not."""
+    if thread.record.status is not None or thread.record.moved:
+        return CutOff()
+    tip = thread.backend.snapshot(thread.id, thread.node().id)
+    root, waiting = thread.root_of(tip.values), {task.name: task.id for task in tip.tasks}
+    if "tools" in waiting:
+        return _cut_off_calls(thread, root, tip, waiting["tools"])
+    check = thread.record.kept(thread.heads.load().current).options.get("check")
+    if "verify" in waiting and check:
+        return CutOff(root, (ToolCall(name=CHECK, args={"command": check}, id=None),))
+    return CutOff()
+
+
+def _cut_off_calls(thread: Thread, root: Path, tip: StateSnapshot, task: str) -> CutOff:
+    begun: list[ToolCall] = []
+    files: list[str] = []
+    journal = SqliteJournal(thread.folder.journal)
+    try:
+        for call in open_calls(tip.values.get("messages") or []).calls:
+            entry = journal.lookup(f"{task}/{call['id']}")
+            if entry is not None and entry.ref is None:
+                begun.append(call)
+            elif entry is not None and entry.ref is not None and entry.ref.get("after"):
+                files.append(entry.ref["after"])
+    finally:
+        journal.close()
+    return CutOff(root, tuple(begun), tuple(files))
+
+
+def others_changes(
+    thread: Thread, snapshots: Snapshots, root: Path, undo: Undo, cut: CutOff
+) -> list[str]:
+    """Paths in `root` that neither a verb nor a run of this thread left so; what has changed
+    since a call of a killed run began, or a restore that was killed, counts as its own."""
+    if undo.under_way == str(root) or (cut.calls and cut.root == root):
+        return []
+    here, found = snapshots.take(root), list[str]()
+    for state in dict.fromkeys(_left(thread, root, undo, cut)):
+        if state and snapshots.holds(state):
+            found = [change.path for change in without_indexes(snapshots.diff(state, here))]
+            if not found:
+                break
+    return found
+
+
+def _left(thread: Thread, root: Path, undo: Undo, cut: CutOff) -> list[str | None]:
+    """States in which headway left `root`: by a run that was stopped or killed, by a verb, at
+    the end of each branch that works there, the current one last."""
+    current = thread.tree.branches.get(thread.heads.load().current)
+    branches = [branch for branch in thread.tree.branches.values() if branch is not current]
+    ends: list[Any] = [thread.state(b.tip) for b in [*branches, *([current] if current else [])]]
+    return [
+        thread.record.left,
+        undo.seen.get(str(root)),
+        *(cut.files if cut.root == root else ()),
+        *(files_left(values) for values in ends if thread.root_of(values) == root),
+    ]

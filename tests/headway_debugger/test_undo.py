@@ -1,0 +1,178 @@
+"""What `undo` takes back, on which branch, and whose changes it leaves alone."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headway import Outcome, run_agent
+from headway.threads import load_record, word_for
+from headway_debugger.branching import fork_thread
+from headway_debugger.rewind import restore_thread, undo_thread
+from headway_debugger.threads import Thread, open_thread
+from headway_debugger.tree import TreeNode
+from headway_tools.errors import HeadwayError
+from headway_tools.home import Home
+from policies import bash, replies
+
+SCRIPT = (bash("echo 1 > one", "c1"), bash("echo 2 > two", "c2"), "done")
+
+
+@pytest.fixture
+def home(own_home: Path) -> Home:
+    return Home(own_home)
+
+
+def run(task: str | None, workspace: Path, *said: Any, **options: Any) -> Outcome:
+    model = replies(*(said or SCRIPT))
+    return run_agent(task, model=model, workspace=workspace, thread_id="t", **options)
+
+
+@pytest.fixture
+def ran(workspace: Path, home: Home) -> Iterator[Thread]:
+    assert run("first", workspace).status == "completed"
+    with open_thread(home, "t") as thread:
+        yield thread
+
+
+def truncate(thread: Thread) -> TreeNode:
+    """The step after the first call."""
+    return next(n for n in thread.tree.branches["main"].nodes if n.writers == ("truncate",))
+
+
+def made(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()} & {"one", "two", "three", "cache", "mine"}
+
+
+def test_a_fork_that_ran_is_taken_back_to_the_fork_and_then_left(
+    ran: Thread, workspace: Path
+) -> None:
+    branch = fork_thread(ran, truncate(ran))
+    folder = ran.folder.branch(branch)
+    run(None, workspace, branch=branch)
+    assert made(folder) == {"one", "two"}
+    first = undo_thread(ran.again())
+    assert (first.undone, first.of, first.folder) == ("run", branch, branch)
+    assert (made(folder), made(workspace)) == ({"one"}, {"one", "two"})
+    second = undo_thread(ran.again())
+    assert (second.undone, second.branch, second.changes) == ("fork", "main", ())
+    third = undo_thread(ran.again())
+    assert (third.undone, third.of, made(workspace)) == ("run", "main", set())
+    with pytest.raises(HeadwayError, match="nothing to undo"):
+        undo_thread(ran.again())
+
+
+def test_a_fork_is_left_for_the_branch_that_was_current_not_the_one_it_is_of(
+    ran: Thread, workspace: Path
+) -> None:
+    restored = restore_thread(ran, truncate(ran)).branch
+    fork_thread(ran.again(), truncate(ran))
+    assert undo_thread(ran.again(), dry_run=True).branch == restored
+    assert undo_thread(ran.again()).branch == restored
+    assert undo_thread(ran.again()).undone == "restore"
+    assert made(workspace) == {"one", "two"}
+
+
+def test_a_run_on_the_original_after_a_fork_is_taken_back_there(
+    ran: Thread, workspace: Path
+) -> None:
+    fork_thread(ran, truncate(ran))
+    run("second", workspace, *SCRIPT, bash("echo 3 > three", "c3"), "done", branch="main")
+    done = undo_thread(ran.again())
+    assert (done.undone, done.of, done.folder) == ("run", "main", "")
+    assert made(workspace) == {"one", "two"}
+
+
+def test_a_restore_is_found_behind_a_later_fork(ran: Thread, workspace: Path) -> None:
+    restored = restore_thread(ran, truncate(ran)).branch
+    fork_thread(ran.again(), truncate(ran))
+    run(None, workspace, branch=restored)
+    assert (undo_thread(ran.again()).undone, made(workspace)) == ("run", {"one"})
+    assert (undo_thread(ran.again()).undone, made(workspace)) == ("restore", {"one", "two"})
+
+
+def test_what_a_check_leaves_behind_is_no_change_from_outside(workspace: Path, home: Home) -> None:
+    run("first", workspace, check="touch cache")
+    run("second", workspace, *SCRIPT, "again", check="touch cache")
+    with open_thread(home, "t") as thread:
+        assert "outside" not in " ".join(
+            str(m.text) for m in thread.state(thread.node())["messages"]
+        )
+        undo_thread(thread)
+        undo_thread(thread.again())
+    assert made(workspace) == set()
+
+
+def test_the_word_of_a_thread_is_the_verb_or_how_the_run_there_ended(
+    ran: Thread, workspace: Path, home: Home
+) -> None:
+    def word() -> str:
+        return word_for(home, load_record(home, "t"))
+
+    assert word() == "completed"
+    fork_thread(ran, truncate(ran))
+    assert word() == "forked"
+    undo_thread(ran.again())
+    assert word() == "completed"
+    restore_thread(ran.again(), truncate(ran))
+    assert word() == "restored"
+    run(None, workspace)
+    assert word() == "completed"
+    undo_thread(ran.again())
+    assert word() == "undone"
+
+
+KILLED = """
+import sys
+from headway import run_agent
+from headway.testing import ScriptedModel
+call = {"name": "bash", "args": {"command": sys.argv[2]}, "id": "c1"}
+last = {"name": "bash", "args": {"command": "echo 2 > two"}, "id": "c0"}
+run_agent(
+    "first", model=ScriptedModel([{"tool_calls": [last, call]}]), workspace=sys.argv[1],
+    thread_id="t",
+)
+"""
+
+
+def killed(workspace: Path, command: str, sign: str) -> None:
+    """A run of two calls, killed for good once the second one has made the file `sign`."""
+    child = subprocess.Popen([sys.executable, "-c", KILLED, str(workspace), command])
+    try:
+        deadline = time.monotonic() + 120
+        while not (workspace / sign).exists() and time.monotonic() < deadline:
+            assert child.poll() is None
+            time.sleep(0.02)
+    finally:
+        os.kill(child.pid, 9)
+        child.wait()
+
+
+def test_what_a_killed_call_had_changed_goes_back_with_its_run(workspace: Path, home: Home) -> None:
+    killed(workspace, "echo 1 > one; sleep 300", "one")
+    with open_thread(home, "t") as thread:
+        assert word_for(home, thread.record) == "unfinished"
+        told = undo_thread(thread, dry_run=True)
+        assert [call["args"]["command"] for call in told.may_have_run] == [
+            "echo 1 > one; sleep 300"
+        ]
+        assert {change.path for change in told.changes} == {"one", "two"}
+        assert made(workspace) == {"one", "two"}
+        undo_thread(thread)
+    assert made(workspace) == set()
+
+
+def test_what_changed_after_a_killed_run_went_on_is_not_its_own(
+    workspace: Path, home: Home
+) -> None:
+    killed(workspace, "echo 1 > one; sleep 300", "one")
+    run(None, workspace, "", "done")
+    (workspace / "mine").write_text("mine")
+    with open_thread(home, "t") as thread, pytest.raises(HeadwayError, match=r"\(mine\)"):
+        undo_thread(thread)
+    assert made(workspace) == {"one", "two", "mine"}
