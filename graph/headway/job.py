@@ -165,7 +165,11 @@ def begin(job: Job, folder: str) -> None:
 
 def next_input(snapshot: StateSnapshot, job: Job) -> Any:
     """What goes into the graph: the task, an answer, nothing (go on at the pending step), or for
-    a thread that ended a re-entry without a message."""
+    a thread that ended a re-entry without a message.
+
+    A run killed after its step was recorded and before the next one was is not at its end:
+    LangGraph then names nothing in `next`, but the step's task.
+    """
     if job.decisions is not None:
         if not snapshot.interrupts:
             raise HeadwayError(f"nothing waits for a decision in thread {job.thread}")
@@ -176,9 +180,9 @@ def next_input(snapshot: StateSnapshot, job: Job) -> Any:
         return {"messages": [HumanMessage(job.task)]}
     if snapshot.interrupts:
         return WAITING
-    if not snapshot.next and not snapshot.values.get("messages"):
+    if not snapshot.tasks and not snapshot.values.get("messages"):
         raise HeadwayError(f"thread {job.thread} holds nothing to go on with; give it a task")
-    return None if snapshot.next else {"messages": []}
+    return None if snapshot.tasks else {"messages": []}
 
 
 def end(job: Job, snapshot: StateSnapshot, *, cancelled: bool) -> Event:

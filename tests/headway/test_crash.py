@@ -8,6 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+
+from headway import build_agent, run_agent
+from policies import bash, replies
 
 PROGRAM = Path(__file__).parent / "kill_runs.py"
 
@@ -27,6 +31,35 @@ def test_killed_at_a_sample_of_our_lines_a_run_goes_on_and_repeats_nothing(tmp_p
 
 def test_killed_twice_at_random_instants_a_run_goes_on_and_repeats_nothing(tmp_path: Path) -> None:
     assert kill(tmp_path, "random", 4) == {"kills": 4, "faults": []}
+
+
+class Killed(InMemorySaver):
+    """Ends the process, as it were, where the results of the step before `step` are written and
+    its checkpoint is not."""
+
+    step: int | None = None
+
+    def put(self, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Any:
+        if metadata["step"] == self.step:
+            self.step = None
+            raise KeyboardInterrupt
+        return super().put(config, checkpoint, metadata, new_versions)
+
+
+@pytest.mark.parametrize("step", range(11))
+def test_killed_between_results_and_checkpoint_a_run_goes_on_where_it_was(
+    workspace: Path, step: int
+) -> None:
+    saver = Killed()
+    saver.step = step
+    model = replies(bash("echo 1 >> log", "c1"), bash("echo 2 >> log", "c2"), "done")
+    options: Any = {"model": model, "workspace": workspace, "thread_id": "t", "checkpointer": saver}
+    with pytest.raises(KeyboardInterrupt):
+        run_agent("first", **options)
+    assert run_agent(None, **options).status == "completed"
+    assert (workspace / "log").read_text() == "1\n2\n"
+    state = build_agent(checkpointer=saver).get_state({"configurable": {"thread_id": "t"}})
+    assert [m.type for m in state.values["messages"]] == ["human", *["ai", "tool"] * 2, "ai"]
 
 
 def resumed(folder: Path, durability: str) -> dict[str, Any]:
