@@ -49,7 +49,13 @@ def test_an_unknown_step_is_one_line(headway: Headway, otter: Path) -> None:
 
 def test_undo_puts_the_files_back_and_can_say_so_first(headway: Headway, otter: Path) -> None:
     preview = headway("undo", "otter", "--dry-run")
-    assert preview.out.splitlines()[1:] == ["  write   a.txt", "  remove  new.txt"]
+    assert preview.out.splitlines() == [
+        "would take back the last run on main",
+        f"would put back in {otter}:",
+        "  write   a.txt",
+        "  remove  new.txt",
+        "the conversation would be that of step 0",
+    ]
     assert (otter / "new.txt").exists()
     assert headway("undo", "otter").code == 0
     assert (otter / "a.txt").read_text() == "hello\nworld\n"

@@ -58,7 +58,10 @@ def test_diff_names_the_first_differing_step(headway: Headway, otter: Path) -> N
 
 def test_restore_is_previewed_done_and_undone(headway: Headway, otter: Path) -> None:
     at = f"otter@{step_of(headway, 'truncate')}"
-    assert headway("restore", at, "--dry-run").out.splitlines()[1:] == ["  remove  new.txt"]
+    assert headway("restore", at, "--dry-run").out.splitlines()[1:] == [
+        "  remove  new.txt",
+        "the conversation would be that of step 6",
+    ]
     assert (otter / "new.txt").exists()
     assert headway("restore", at).code == 0
     assert not (otter / "new.txt").exists()
