@@ -15,6 +15,7 @@ from langgraph.prebuilt.tool_node import ToolCallRequest, ToolInvocationError
 from langgraph.types import Command
 
 from headway.limits import Limits
+from headway.masking import masked
 from headway.spending import seconds_left
 from headway.state import Run
 from headway_tools.env import ToolEnv
@@ -226,17 +227,6 @@ class Batch:
 
     def _note_files(self) -> None:
         self.files = self.env.files_now() or self.files
-
-
-def masked(content: Any, mask: Callable[[str], str]) -> Any:
-    """`content` (a text, or content blocks) without the host's secrets."""
-    if isinstance(content, str):
-        return mask(content)
-    if isinstance(content, list):
-        return [masked(item, mask) for item in content]
-    if isinstance(content, dict):
-        return {key: masked(value, mask) for key, value in content.items()}
-    return content
 
 
 def _message(request: ToolCallRequest, ref: Any) -> ToolMessage:

@@ -7,14 +7,19 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
-from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.callbacks import BaseCallbackHandler, CallbackManagerForToolRun
+from langchain_core.messages import ToolMessage
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import BaseTool, InjectedToolCallId, tool
+from langgraph.types import Command
 
 from headway import build_agent
+from headway.masking import masked
 from openai_server import OpenAIServer, calls, says
-from policies import bash, replies
+from policies import bash, call, replies
 
 SECRET = "hunter2-9f8e7d6c5b4a"
 KEY = "sk-traced-1a2b3c4d5e6f"
@@ -66,6 +71,95 @@ def test_no_callback_is_given_a_secret(
     told = "".join(text for kind, text in recorder.events if kind == "on_tool_end")
     assert told.count("token = [secret]") >= 3
     assert [kind for kind, text in recorder.events if SECRET in text or KEY in text] == []
+
+
+def told(tell: str) -> str:
+    """Tell."""
+    return f"{tell} {SECRET}"
+
+
+async def told_later(tell: str) -> str:
+    """Tell."""
+    return f"{tell} {SECRET}"
+
+
+@tool(response_format="content_and_artifact")
+def with_artifact(tell: str) -> tuple[list[str | dict[str, Any]], dict[str, str]]:
+    """Tell."""
+    return [{"type": "text", "text": f"{tell} {SECRET}"}], {"raw": SECRET}
+
+
+def as_object(tell: str) -> Path:
+    """Tell."""
+    return Path(tell) / SECRET
+
+
+def raised(tell: str) -> str:
+    """Tell."""
+    raise ValueError(f"{tell} {SECRET}")
+
+
+def raised_because(tell: str) -> str:
+    """Tell."""
+    try:
+        return raised(tell)
+    except ValueError as error:
+        raise KeyError(tell) from error
+
+
+def as_command(
+    tell: str, tool_call_id: Annotated[str, InjectedToolCallId], config: RunnableConfig
+) -> Command[Any]:
+    """Tell."""
+    assert config["configurable"]
+    message = ToolMessage(f"{tell} {SECRET}", tool_call_id=tool_call_id)
+    return Command(update={"messages": [message]})
+
+
+class OfAClass(BaseTool):
+    name: str = "of_a_class"
+    description: str = "Tell."
+
+    def _run(self, tell: str, run_manager: CallbackManagerForToolRun) -> str:
+        assert run_manager.run_id
+        return f"{tell} {SECRET}"
+
+
+FOREIGN = [
+    tool(told),
+    tool(told_later),
+    with_artifact,
+    tool(as_object),
+    tool(raised),
+    tool(raised_because),
+    tool(as_command),
+    OfAClass(),
+]
+
+
+@pytest.mark.parametrize("foreign", FOREIGN, ids=lambda foreign: foreign.name)
+async def test_no_callback_is_given_a_secret_by_a_foreign_tool(
+    monkeypatch: pytest.MonkeyPatch, foreign: BaseTool
+) -> None:
+    monkeypatch.setenv("SERVICE_TOKEN", SECRET)
+    recorder = Recorder()
+    model = replies(call(foreign.name, tell="known"), "done")
+    agent = build_agent(model, tools=[foreign], memory=True)
+    values = await agent.ainvoke(GO, {"callbacks": [recorder]})
+    if foreign.name != "told_later":
+        agent.invoke(GO, {"callbacks": [recorder]})
+    assert "known" in str(values["messages"][2].content)
+    ended = [text for kind, text in recorder.events if kind in ("on_tool_end", "on_tool_error")]
+    assert len(ended) == (1 if foreign.name == "told_later" else 2)
+    assert all("known" in text for text in ended)
+    assert [kind for kind, text in recorder.events if SECRET in text] == []
+
+
+def test_results_without_a_secret_stay_the_objects_that_they_are() -> None:
+    content = [{"type": "text", "text": "a"}, ("b", 1, None)]
+    assert masked(content, str) == content
+    path = Path("x")
+    assert masked(path, str) is path
 
 
 def test_a_parents_callbacks_see_all_nodes_and_tools(workspace: Path) -> None:

@@ -13,6 +13,7 @@ from typing import Any, Final, cast
 
 from langchain_core.messages import RemoveMessage, ToolCall, ToolMessage, convert_to_messages
 from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import BaseTool
 from langgraph.config import get_config
 from langgraph.prebuilt import ToolNode
 from langgraph.prebuilt.tool_node import ToolCallRequest
@@ -24,6 +25,7 @@ from headway.batch import Batch, as_failure
 from headway.context import Context
 from headway.fence import Check, ahold, hold, lease_of
 from headway.history import open_calls
+from headway.masking import masking
 from headway.notes import meta
 from headway.parts import Parts, Update
 from headway.settled import await_saved, wait_until_saved
@@ -44,7 +46,7 @@ class Tools(ToolNode):
 
     def __init__(self, parts: Parts) -> None:
         super().__init__(
-            list(parts.tools),
+            [_masking(tool, parts) for tool in parts.tools],
             handle_tool_errors=_as_text,
             wrap_tool_call=_wrap,
             awrap_tool_call=_awrap,
@@ -103,6 +105,13 @@ def _running(batch: Batch) -> Iterator[None]:
             yield
     finally:
         _batch.reset(token)
+
+
+def _masking(tool: BaseTool, parts: Parts) -> BaseTool:
+    """Our own tools mask what they return themselves."""
+    declared = parts.declaration(tool.name)
+    ours = declared.own and not declared.isolated
+    return tool if ours else masking(tool, parts.environments.mask)
 
 
 Group = tuple[list[ToolCall], list[ToolMessage] | None]
