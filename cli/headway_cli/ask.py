@@ -9,11 +9,12 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from headway_cli.events import gist_of_call
+from headway_cli.change import change_of_call
+from headway_cli.events import INDENT, gist_of_call
 from headway_cli.terminal import one_line, visible
 
 Prompt = Callable[[str], str]
@@ -25,9 +26,12 @@ def somebody_answers() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def ask_each(actions: Sequence[Mapping[str, Any]], prompt: Prompt) -> list[Decision]:
-    """One decision for each action, in order. `EOFError`: the input ended, nothing is decided."""
-    return [_ask(action, prompt) for action in actions]
+def ask_each(question: Mapping[str, Any], prompt: Prompt) -> list[Decision]:
+    """One decision for each action, in order, after what was wrong with the last ones.
+    `EOFError`: the input ended, nothing is decided."""
+    if question.get("error"):
+        prompt(f"not taken: {one_line(question['error'])} (Enter goes on) ")
+    return [_ask(action, prompt) for action in question["action_requests"]]
 
 
 def _ask(action: Mapping[str, Any], prompt: Prompt) -> Decision:
@@ -54,7 +58,8 @@ def _question(args: Mapping[str, Any]) -> str:
 
 
 def _call(action: Mapping[str, Any], args: Mapping[str, Any]) -> str:
-    return f"{one_line(str(action.get('name', '')))} {gist_of_call(args)}"
+    head = f"{one_line(str(action.get('name', '')))} {gist_of_call(args)}"
+    return "\n".join([head, *(f"{INDENT}{line}" for line in change_of_call(args))])
 
 
 def _as_text(args: Mapping[str, Any]) -> str:

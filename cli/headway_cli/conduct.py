@@ -32,7 +32,7 @@ def conduct(task: str | None, output: Output, **options: Any) -> int:
     outcome, terminated = asyncio.run(_follow(task, output, options))
     while outcome["status"] == "needs_approval" and somebody_answers():
         try:
-            decisions = ask_each(outcome["pending"][0]["action_requests"], ask_on_terminal)
+            decisions = ask_each(outcome["pending"][0], ask_on_terminal)
         except (KeyboardInterrupt, EOFError):
             break
         options |= {"thread_id": outcome["thread"], "decisions": decisions}

@@ -6,12 +6,14 @@ The facts come from the outcome, which has them from the tool log and not from t
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from headway_cli.events import gist_of_call
+from headway_cli.change import change_of_call
+from headway_cli.events import INDENT, gist_of_call
 from headway_cli.terminal import Colour, Terminal, one_line, paint, visible
 
 Outcome = Mapping[str, Any]
 LABEL: Final = 11
 MAX_DIFF_LINES: Final = 200
+MAX_GIST: Final = 500
 
 _MEANING: Final[dict[str, str]] = {
     "completed": "completed",
@@ -31,7 +33,7 @@ def report(outcome: Outcome, terminal: Terminal, diff: str = "", bring: str = ""
     """Answer, facts and next commands; `diff` is the unified diff of the files changed, `bring`
     the command that brings them into the workspace where the run worked elsewhere."""
     parts = [_answer(outcome), _facts(outcome, terminal), coloured_diff(diff, terminal)]
-    parts += [_pending(outcome), _next(outcome, terminal, bring)]
+    parts += [_pending(outcome, terminal), _next(outcome, terminal, bring)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -137,22 +139,30 @@ def _warnings(outcome: Outcome) -> list[str]:
 def coloured_diff(diff: str, terminal: Terminal) -> str:
     """A unified diff, made safe, coloured and cut to `MAX_DIFF_LINES`."""
     lines = visible(diff).splitlines()
-    kept = [
-        paint(line, _DIFF_COLOURS[line[0]], terminal) if line[:1] in _DIFF_COLOURS else line
-        for line in lines[:MAX_DIFF_LINES]
-    ]
+    kept = [_painted(line, terminal) for line in lines[:MAX_DIFF_LINES]]
     if len(lines) > MAX_DIFF_LINES:
         kept.append(f"… {len(lines) - MAX_DIFF_LINES} more lines of the diff")
     return "\n".join(kept)
 
 
-def _pending(outcome: Outcome) -> str:
-    rows = [
-        f"{'waits':<{LABEL}}{one_line(action['name'])} {gist_of_call(action['args'])}"
-        for action in _waiting(outcome)
-    ]
+def _painted(line: str, terminal: Terminal) -> str:
+    return paint(line, _DIFF_COLOURS[line[0]], terminal) if line[:1] in _DIFF_COLOURS else line
+
+
+def _pending(outcome: Outcome, terminal: Terminal) -> str:
+    rows = [row for action in _waiting(outcome) for row in _wait(action, terminal)]
     errors = [question["error"] for question in outcome.get("pending") or () if "error" in question]
     return "\n".join([*rows, *(f"{'not taken':<{LABEL}}{one_line(text)}" for text in errors)])
+
+
+def _wait(action: Mapping[str, Any], terminal: Terminal) -> Iterator[str]:
+    """A call that waits, and all that a person needs to decide about it."""
+    gist = gist_of_call(action["args"])
+    cut = f"{gist[:MAX_GIST]}…" if len(gist) > MAX_GIST else gist
+    yield f"{'waits':<{LABEL}}{one_line(action['name'])} {cut}"
+    if action.get("description"):
+        yield f"{'':<{LABEL}}{paint(one_line(action['description']), 'yellow', terminal)}"
+    yield from (INDENT + _painted(line, terminal) for line in change_of_call(action["args"]))
 
 
 def _waiting(outcome: Outcome) -> list[Mapping[str, Any]]:

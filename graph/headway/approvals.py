@@ -5,12 +5,13 @@ The shape is LangChain's human-in-the-loop one: `action_requests` and `review_co
 """
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from langchain_core.messages import ToolCall
 
+from headway.arguments import BadArguments, check_arguments, parse_arguments, tool_schema
 from headway.destructive import IsPath, destructive, unseen
 from headway.permitted import allowed_by, check_rule
 from headway_tools.errors import HeadwayError
@@ -24,6 +25,7 @@ Ask = Literal["never", "edits", "all"]
 """Which calls a person is asked about: none beyond the rules, edits and commands, every call."""
 
 Decision = dict[str, Any]
+NO_TOOLS: Final[Mapping[str, Any]] = {}
 
 
 def as_given(path: str) -> str | None:
@@ -124,10 +126,10 @@ def _choices(name: str) -> list[str]:
 
 
 def read_answer(
-    answer: object, calls: Sequence[ToolCall], tools: Collection[str] = ()
+    answer: object, calls: Sequence[ToolCall], tools: Mapping[str, Any] = NO_TOOLS
 ) -> dict[str, Decision] | str:
     """Decisions by call id, or what is wrong with the answer (then it is asked again). An edit
-    must name one of `tools`."""
+    must name one of `tools` and fit its arguments' schema."""
     given = answer.get("decisions") if isinstance(answer, Mapping) else None
     if not isinstance(given, list) or len(given) != len(calls):
         return f"give {len(calls)} decisions, one for each action in order"
@@ -136,18 +138,25 @@ def read_answer(
         kind = decision.get("type") if isinstance(decision, Mapping) else None
         if kind not in _choices(call["name"]) and kind != "reject":
             return f"{call['name']}: decide by one of {', '.join(_choices(call['name']))}"
-        if kind == "edit" and not _is_action(decision.get("edited_action"), tools):
-            return f"{call['name']}: an edit needs edited_action with a tool's name and args"
         if kind == "respond" and not isinstance(decision.get("message"), str):
             return f"{call['name']}: an answer needs a message"
         decisions[call["id"] or ""] = dict(decision)
+        if kind == "edit":
+            action = _edited(decision.get("edited_action"), tools)
+            if isinstance(action, str):
+                return f"{call['name']}: {action}"
+            decisions[call["id"] or ""]["edited_action"] = action
     return decisions
 
 
-def _is_action(action: object, tools: Collection[str]) -> bool:
-    return (
-        isinstance(action, Mapping)
-        and action.get("name") in tools
-        and action.get("name") != ASK_USER
-        and isinstance(action.get("args"), Mapping)
-    )
+def _edited(action: object, tools: Mapping[str, Any]) -> dict[str, Any] | str:
+    """The call that a person wrote, checked as a model's is, or what is wrong with it."""
+    given = action if isinstance(action, Mapping) else {}
+    name, args = str(given.get("name")), given.get("args")
+    if name not in tools or name == ASK_USER or not isinstance(args, Mapping):
+        return "an edit needs edited_action with a tool's name and args"
+    try:
+        checked = check_arguments(parse_arguments(dict(args)), tool_schema(tools[name]))
+    except BadArguments as error:
+        return f"the edited call of {name} cannot run: {error}"
+    return {"name": name, "args": checked}

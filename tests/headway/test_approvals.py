@@ -10,12 +10,13 @@ from langchain.agents.middleware.human_in_the_loop import HITLRequest, HITLRespo
 from pydantic import TypeAdapter
 
 from headway.approvals import Rules, allows, check_rules, must_ask, question, read_answer
+from headway.build import workspace_tools
 from headway_tools.errors import HeadwayError
 from headway_tools.workspace import Workspace
 from policies import bash, call
 
 CALLS = [bash("ls", "c1"), call("ask_user", "c2", question="which?")]
-TOOLS = ("bash", "edit", "ask_user")
+TOOLS = {tool.name: tool for tool in workspace_tools(interactive=True)}
 YES, SAY = {"type": "approve"}, {"type": "respond", "message": "this"}
 
 
@@ -153,6 +154,32 @@ def test_an_answer_that_does_not_fit_says_what_is_wrong(answer: object) -> None:
     said = read_answer(answer, CALLS, TOOLS)
     assert isinstance(said, str)
     assert said
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        ({}, "missing parameter command"),
+        ({"command": ["ls"]}, "command must be string"),
+        ({"command": "ls", "cwd": "/"}, "unknown parameter cwd"),
+        ({"command": "a\0b"}, "NUL"),
+        ({"command": "ls", "timeout": float("nan")}, "NaN"),
+    ],
+)
+def test_edited_arguments_are_checked_as_a_models_are(args: dict[str, Any], words: str) -> None:
+    edit = {"type": "edit", "edited_action": {"name": "bash", "args": args}}
+    said = read_answer({"decisions": [edit, SAY]}, CALLS, TOOLS)
+    assert isinstance(said, str)
+    assert words in said
+
+
+def test_edited_arguments_run_with_the_types_of_the_schema() -> None:
+    action = {"name": "read_file", "args": {"path": "a", "start": "3"}, "id": "other"}
+    read = read_answer(
+        {"decisions": [{"type": "edit", "edited_action": action}, SAY]}, CALLS, TOOLS
+    )
+    assert isinstance(read, dict)
+    assert read["c1"]["edited_action"] == {"name": "read_file", "args": {"path": "a", "start": 3}}
 
 
 json_values: Any = st.recursive(

@@ -160,6 +160,7 @@ def test_an_edit_can_name_another_tool_and_nothing_else(run: Run, workspace: Pat
         [YES, YES],
         [{"type": "respond", "message": "yes"}],
         [{"type": "edit", "edited_action": {"name": "gone", "args": {}}}],
+        [{"type": "edit", "edited_action": {"name": "bash", "args": {"command": 1}}}],
         ["approve"],
     ],
 )

@@ -68,6 +68,34 @@ def test_what_waits_is_shown_with_the_flags_that_answer_it() -> None:
     assert 'headway resume otter --approve   (or --reject "why")' in text
 
 
+def waiting(name: str, **args: object) -> str:
+    """What a report says of a call that waits."""
+    action = {"name": name, "args": args}
+    text = report({"status": "needs_approval", "pending": [{"action_requests": [action]}]}, PLAIN)
+    return text[text.index("waits   ") :]
+
+
+def test_an_edit_that_waits_is_shown_as_a_diff() -> None:
+    old, new = "a\nb\nc\nd\ne\nf", "a\nb\nc\nd\nE\nf"
+    shown = "    " + "\n    ".join([" c", " d", "-e", "+E", " f"])
+    assert waiting("edit", path="x", old_text=old, new_text=new) == f"waits      edit x\n{shown}"
+    assert waiting("edit", path="x", old_text="", new_text="1\n2").endswith("x\n    +1\n    +2")
+
+
+def test_a_command_that_waits_is_shown_as_it_is() -> None:
+    assert waiting("bash", command="git status") == "waits      bash git status"
+    assert waiting("bash", command="cd  'a  b'\nrm -r .") == (
+        "waits      bash cd 'a b' rm -r .\n    cd  'a  b'\n    rm -r ."
+    )
+
+
+def test_what_waits_is_bounded_and_what_is_missing_is_counted() -> None:
+    shown = waiting("bash", command="x" * 50_000 + "\nrm -rf .")
+    assert len(shown) < 7_000
+    assert "44009 more characters: --json has all of it" in shown
+    assert len(waiting("edit", path="x", old_text="", new_text="\n" * 500).splitlines()) < 70
+
+
 @pytest.mark.parametrize("status", STATUSES)
 def test_every_status_has_words(status: str) -> None:
     assert report({"status": status}, PLAIN)

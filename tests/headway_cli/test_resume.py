@@ -12,7 +12,7 @@ def paused(headway: Headway, model: str, workspace: Path) -> Done:
 def test_approve_carries_out_what_waits(headway: Headway, script: Script, workspace: Path) -> None:
     waits = paused(headway, script([EDIT, DONE]), workspace)
     assert waits.code == 6
-    assert "waits      edit a.txt" in waits.out
+    assert "waits      edit a.txt\n    -hello\n    +bye\n" in waits.out
     assert (workspace / "a.txt").read_text() == "hello\nworld\n"
     done = headway("resume", "otter", "--approve", "--json")
     assert (done.code, done.json["answer"]) == (0, "Changed.")

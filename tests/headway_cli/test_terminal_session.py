@@ -62,7 +62,7 @@ def test_an_approval_is_asked_at_once_and_can_be_looked_at(
     terminal.types("s\ny\n")
     assert terminal.runs(workspace, script([EDIT, DONE]), "--ask", "edits") == 0
     shown = terminal.shows()
-    assert "edit a.txt\n[y]es, [n]o, [e]dit, [s]how it whole?" in shown
+    assert "edit a.txt\n    -hello\n    +bye\n[y]es, [n]o, [e]dit, [s]how it whole?" in shown
     assert '"old_text": "hello"' in shown
     assert (workspace / "a.txt").read_text() == "bye\nworld\n"
 

@@ -28,9 +28,8 @@ def approve(state: State, runtime: Runtime[Context], *, parts: Parts) -> Update:
     asked = [call for call in pending.calls if call["id"] in state["hw_run"].get("ask", [])]
     if not asked or pending.message is None:
         return {"hw_decisions": {}}
-    tools = [tool.name for tool in parts.tools]
     payload = question(asked)
-    while isinstance(read := read_answer(interrupt(payload), asked, tools), str):
+    while isinstance(read := read_answer(interrupt(payload), asked, parts.declared), str):
         payload = question(asked, error=read)
     update: Update = {"hw_decisions": read}
     if any(decision["type"] == "edit" for decision in read.values()):
