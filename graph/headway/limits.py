@@ -89,6 +89,3 @@ WORK: Final = Limits()
 """The default of `headway run`: 60 model calls, 200 tool calls, one hour."""
 
 DEMO: Final = Limits(model_calls=8, tool_calls=16, seconds=300)
-
-LOOKUP: Final = Limits(model_calls=6, tool_calls=5, seconds=300)
-"""For questions: 1–2 calls for a simple one, 2–3 for an ordinary one, 5 for a hard one."""

@@ -13,12 +13,6 @@ class Tally:
     passed: int | None = None
     tool: str = ""
 
-    def better_than(self, other: "Tally") -> bool:
-        """Fewer failures, or as many with more passed."""
-        if self.failed != other.failed:
-            return self.failed < other.failed
-        return self.passed is not None and other.passed is not None and self.passed > other.passed
-
 
 _N = r"(?<!\d)(\d{1,9})"
 _PYTEST_PART = re.compile(

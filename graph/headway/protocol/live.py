@@ -1,7 +1,13 @@
 """A reply of the text protocol while it is being written: what may already be shown of it."""
 
+from typing import Final
+
 from headway.protocol.reading import LONGEST_LABEL, label_of, read_reply
 from headway.reply import split_thinking
+
+_SHARE: Final = 64
+"""The text is read again once it has grown by this part of itself, so that a long reply does not
+cost its square."""
 
 
 class Live:
@@ -14,10 +20,14 @@ class Live:
     def __init__(self) -> None:
         self.raw = ""
         self._shown = ""
+        self._next = 0
 
     def feed(self, part: str) -> str:
         """What `part` adds."""
         self.raw += part
+        if len(self.raw) < self._next:
+            return ""
+        self._next = len(self.raw) + len(self.raw) // _SHARE
         reading = read_reply(_settled(split_thinking(self.raw)[1]))
         return self._new(reading.text) if reading.complete else ""
 

@@ -3,7 +3,7 @@
 import pytest
 
 from headway.progress import CallFact, ProgressSettings, Round, best_count, detect
-from headway.progress.counts import Tally, tally
+from headway.progress.counts import tally
 
 OUTPUTS: dict[str, tuple[str, int]] = {
     "pytest": ("FAILED t.py::test_a - assert 0\n=== 2 failed, 5 passed, 1 warning in 0.31s ===", 2),
@@ -73,13 +73,6 @@ def test_other_text_has_no_count(text: str) -> None:
 
 def test_the_last_run_counts() -> None:
     assert best_count("5 failed, 1 passed in 1s\n2 failed, 4 passed in 1s") == 2
-
-
-def test_more_passed_is_better_when_as_many_fail() -> None:
-    assert Tally(1, 11).better_than(Tally(1, 10))
-    assert not Tally(1, 10).better_than(Tally(1, 10))
-    assert not Tally(2, 99).better_than(Tally(1, 10))
-    assert not Tally(1, None).better_than(Tally(1, 10))
 
 
 def test_a_counter_of_ones_own() -> None:

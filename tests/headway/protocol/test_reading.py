@@ -149,6 +149,14 @@ def test_an_answer_is_shown_while_it_is_written() -> None:
     assert shown == ["", "it", " is", " six."]
 
 
+def test_a_long_answer_is_never_far_behind() -> None:
+    live, shown = Live(), 0
+    live.feed("Final Answer: ")
+    for written in range(4, 60_000, 4):
+        shown += len(live.feed("word"))
+        assert written - shown <= written / 32
+
+
 @pytest.mark.parametrize("piece", ["Action:\n", "Action Input: {\n", "**", "Final Answer:\n", "`"])
 def test_a_looping_model_costs_no_square(piece: str) -> None:
     assert read_reply(piece * 20_000).call is None
