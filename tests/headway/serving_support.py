@@ -4,6 +4,7 @@ A task is a script: the n-th reply after it is its n-th line, `bash: COMMAND`, `
 `ask: QUESTION` or `say: TEXT`.
 """
 
+import json
 import os
 import signal
 import socket
@@ -68,12 +69,17 @@ def task(*lines: str) -> dict[str, Any]:
 
 
 @contextmanager
-def langgraph_dev(folder: Path) -> Iterator[Served]:
-    """`langgraph dev` with the project's langgraph.json, stopped at the end. The server keeps its
-    own files in `folder`, its current directory, where the project's are linked."""
+def langgraph_dev(
+    folder: Path,
+    config: Mapping[str, Any] | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Iterator[Served]:
+    """`langgraph dev` with the project's langgraph.json and `config` added to it, stopped at the
+    end. The server keeps its own files in `folder`, its current directory."""
     home, log = folder / "home", folder / "log"
-    for name in ("langgraph.json", "graph"):
-        (folder / name).symlink_to(ROOT / name)
+    (folder / "graph").symlink_to(ROOT / "graph")
+    known = json.loads((ROOT / "langgraph.json").read_text())
+    (folder / "langgraph.json").write_text(json.dumps({**known, **(config or {})}))
     with OpenAIServer(scripted) as model:
         given = {
             "HEADWAY_HOME": str(home),
@@ -82,6 +88,7 @@ def langgraph_dev(folder: Path) -> Iterator[Served]:
             "HEADWAY_LIMIT_MODEL_CALLS": str(MOST_CALLS),
             "OPENAI_API_KEY": KEY,
             "OPENAI_BASE_URL": model.url,
+            **(environment or {}),
         }
         port = free_port()
         arguments = ["dev", "--no-browser", "--no-reload", "--n-jobs-per-worker", "8"]
