@@ -1,6 +1,7 @@
 """A client that asks for more than the operator gave gets none of it."""
 
 import asyncio
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -177,6 +178,28 @@ async def test_only_studio_and_loopback_pages_get_a_grant(
     expected = origin if granted else None
     for response in (plain, preflight):
         assert response.headers.get("access-control-allow-origin") == expected
+
+
+@pytest.mark.parametrize("origin", ["https://evil.example", "null"])
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", None])
+def test_a_foreign_page_cannot_start_a_run_without_asking(
+    served: Served, origin: str, kind: str | None
+) -> None:
+    """What a browser sends without a preflight request."""
+    asked = len(served.model.requests)
+    run = {"assistant_id": "headway", "input": task("bash: touch owned", "say: one")}
+    headers = {"origin": origin, **({"content-type": kind} if kind else {})}
+    answer = httpx.post(f"{served.url}/runs/wait", content=json.dumps(run), headers=headers)
+    assert answer.status_code == 403
+    assert len(served.model.requests) == asked
+    assert not list(served.home.rglob("owned"))
+
+
+def test_a_page_that_is_named_can_start_a_run(served: Served) -> None:
+    run = {"assistant_id": "headway", "input": task("say: one")}
+    for origin in ("https://smith.langchain.com", "http://localhost:3000"):
+        answer = httpx.post(f"{served.url}/runs/wait", json=run, headers={"origin": origin})
+        assert answer.json()["messages"][-1]["content"] == "one"
 
 
 def test_the_operators_key_stands_in_no_file_of_the_server(served: Served) -> None:

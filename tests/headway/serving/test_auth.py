@@ -60,8 +60,8 @@ async def test_with_the_token_a_run_is_served(guarded: Served) -> None:
     assert values["outcome"]["status"] == "completed"
 
 
-def test_a_foreign_page_gets_no_grant_even_with_the_token(guarded: Served) -> None:
+def test_a_foreign_page_is_refused_even_with_the_token(guarded: Served) -> None:
     headers = {"authorization": f"Bearer {TOKEN}", "origin": "https://evil.example"}
     answer = httpx.post(f"{guarded.url}/threads/search", json={}, headers=headers)
-    assert answer.status_code == 200
+    assert answer.status_code == 403
     assert "access-control-allow-origin" not in answer.headers
