@@ -15,6 +15,7 @@ from typing import Any
 
 from headway_cli.change import change_of_call
 from headway_cli.events import INDENT, gist_of_call
+from headway_cli.streams import tell
 from headway_cli.terminal import one_line, visible
 
 Prompt = Callable[[str], str]
@@ -84,7 +85,7 @@ def _edited(args: Mapping[str, Any], prompt: Prompt) -> dict[str, Any] | None:
 
 def ask_on_terminal(question: str) -> str:
     """Ask on stderr, so that stdout stays the result; `EOFError` at the end of input."""
-    print(question, end="", file=sys.stderr, flush=True)
+    tell(question, end="")
     line = sys.stdin.readline()
     if not line:
         raise EOFError

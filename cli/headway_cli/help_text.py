@@ -60,8 +60,10 @@ EXIT_CODES: Final[dict[int, str]] = {
     4: "stopped at a limit",
     5: "the model failed for good",
     6: "waits for your approval or answer",
+    74: "stdout took no more; what ran is kept",
     124: "stopped at the limit of seconds",
     130: "stopped by Ctrl-C",
+    141: "the reader of stdout went away",
     143: "stopped by SIGTERM",
 }
 

@@ -1,35 +1,48 @@
 """The `headway` command: parse, hand over to the command's module, turn errors into exit codes."""
 
+import argparse
 import importlib
-import os
 import sys
 from collections.abc import Sequence
+from typing import Final
 
 from headway.status import USAGE_ERROR
 from headway_cli.parser import build_parser
+from headway_cli.streams import CANNOT_WRITE, PIPE_CLOSED, OutputLost, open_closed, put, tell
 from headway_cli.terminal import one_line
 from headway_tools.errors import HeadwayError
 
-PIPE_CLOSED = 141
-"""The reader of stdout went away: what a shell says of a program that SIGPIPE ended."""
+NO_STDOUT: Final = "headway: stdout is closed: give the result a place, > /dev/null for none"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The exit code of `headway ARGV`. A `HeadwayError` is one line on stderr and code 2."""
+    if not open_closed():
+        tell(NO_STDOUT)
+        return USAGE_ERROR
     words = sys.argv[1:] if argv is None else argv
     parser = build_parser()
     if not words:
         parser.print_help(sys.stderr)
         return USAGE_ERROR
-    args = parser.parse_args(words)
-    command = importlib.import_module(f"headway_cli.commands.{args.command}")
     try:
-        code: int = command.run(args)
-        sys.stdout.flush()
+        return _carry_out(parser, words)
     except HeadwayError as error:
-        print(f"headway: {one_line(str(error))}", file=sys.stderr)
+        tell(f"headway: {one_line(str(error))}")
         return USAGE_ERROR
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return PIPE_CLOSED
+    except OutputLost as lost:
+        if lost.reader_left:
+            return PIPE_CLOSED
+        tell(f"headway: cannot write to stdout: {lost}; what ran is kept")
+        return CANNOT_WRITE
+
+
+def _carry_out(parser: argparse.ArgumentParser, words: Sequence[str]) -> int:
+    try:
+        args = parser.parse_args(words)
+    except SystemExit:
+        put(end="")
+        raise
+    command = importlib.import_module(f"headway_cli.commands.{args.command}")
+    code: int = command.run(args)
     return code

@@ -18,8 +18,8 @@ _OFF: Final = ("none", "off")
 
 
 def the_home() -> Home:
-    """headway's data folder."""
-    return Home(default_home())
+    """headway's data folder, which need not exist yet."""
+    return Home(default_home()).readable()
 
 
 def configure(args: argparse.Namespace) -> dict[str, Resolved]:

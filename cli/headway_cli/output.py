@@ -7,6 +7,7 @@ from typing import Any, Final, Protocol, TextIO
 
 from headway_cli.events import Event, render
 from headway_cli.report import report
+from headway_cli.streams import put, tell
 from headway_cli.terminal import terminal_of, visible
 
 SCHEMA_VERSION: Final = 1
@@ -51,19 +52,18 @@ class Progress:
             self.streamed = False
         elif text := render(event, self._terminal):
             self.break_line()
-            print(text, file=self._err, flush=True)
+            tell(text, stream=self._err)
 
     def break_line(self) -> None:
         """End a line that tokens left open."""
         if self._mid_line:
-            print(file=self._err, flush=True)
+            tell(stream=self._err)
             self._mid_line = False
 
     def _token(self, text: str) -> None:
         if not self._err.isatty():
             return
-        self._err.write(text if self._mid_line else f"\n{text}")
-        self._err.flush()
+        tell(text if self._mid_line else f"\n{text}", end="", stream=self._err)
         self._mid_line = self.streamed = True
 
 
@@ -80,10 +80,10 @@ class Human:
         self._progress.break_line()
         shown = self._progress.streamed and self._out.isatty()
         if shown:
-            print(file=self._out)
+            put(stream=self._out)
         diff, bring = self._work.diff(outcome), self._work.bring(outcome)
         seen = {**outcome, "answer": ""} if shown else outcome
-        print(report(seen, terminal_of(self._out), diff, bring), file=self._out, flush=True)
+        put(report(seen, terminal_of(self._out), diff, bring), stream=self._out)
 
 
 class Json:
@@ -96,7 +96,7 @@ class Json:
 
     def end(self, outcome: Outcome) -> None:
         self._progress.break_line()
-        print(dumps({"schema_version": SCHEMA_VERSION, **outcome}), file=self._out, flush=True)
+        put(dumps({"schema_version": SCHEMA_VERSION, **outcome}), stream=self._out)
 
 
 class JsonLines:
@@ -113,7 +113,7 @@ class JsonLines:
         self._write({"type": "end", "outcome": outcome})
 
     def _write(self, value: Mapping[str, Any]) -> None:
-        print(dumps(value), file=self._out, flush=True)
+        put(dumps(value), stream=self._out)
 
 
 def dumps(value: Mapping[str, Any]) -> str:

@@ -6,6 +6,7 @@ from importlib.metadata import version
 from typing import Any
 
 from headway_cli.help_text import COMMANDS, EXAMPLE, EXAMPLES, SCRIPT, exit_code_table
+from headway_cli.streams import put
 
 
 class _Version(argparse.Action):
@@ -16,7 +17,7 @@ class _Version(argparse.Action):
         values: str | Sequence[Any] | None,
         option_string: str | None = None,
     ) -> None:
-        print(f"headway {version('headway')}")
+        put(f"headway {version('headway')}")
         parser.exit()
 
 

@@ -2,8 +2,9 @@
 
 import asyncio
 import signal
-import sys
 from typing import Protocol
+
+from headway_cli.streams import tell
 
 
 class Stoppable(Protocol):
@@ -34,7 +35,7 @@ class StopSignals:
             return
         self._interrupted = True
         self._control.stop()
-        print("\nstopping after this step; Ctrl-C again stops now", file=sys.stderr, flush=True)
+        tell("\nstopping after this step; Ctrl-C again stops now")
 
     def _terminate(self) -> None:
         self.terminated = True

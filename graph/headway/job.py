@@ -101,7 +101,8 @@ def prepare(
     parts = make_parts(model, tools=tools, name=name, options=options)
     parts.require_isolation()
     parts.chat(Context())
-    home = None if parts.settings.memory else Home(parts.settings.home or default_home())
+    where = parts.settings.home or default_home()
+    home = None if parts.settings.memory else Home(where).readable()
     thread = thread_id or new_thread_id(task or "")
     known = home is not None and home.thread(thread).record.exists()
     if not known:

@@ -9,6 +9,7 @@ from headway.status import STATUSES, USAGE_ERROR, exit_code
 from headway_cli.help_text import COMMANDS, EXAMPLE, EXIT_CODES
 from headway_cli.main import main
 from headway_cli.parser import build_parser
+from headway_cli.streams import CANNOT_WRITE, PIPE_CLOSED
 
 
 def test_help_opens_with_examples_that_parse(capsys: pytest.CaptureFixture[str]) -> None:
@@ -39,6 +40,8 @@ def test_no_command_at_all_is_the_help_and_exit_2(capsys: pytest.CaptureFixture[
 def test_help_lists_every_exit_code_there_is(capsys: pytest.CaptureFixture[str]) -> None:
     real = {exit_code(status) for status in STATUSES} | {
         USAGE_ERROR,
+        CANNOT_WRITE,
+        PIPE_CLOSED,
         exit_code("limit", "seconds"),
         exit_code("cancelled", terminated=True),
     }

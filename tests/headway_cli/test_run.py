@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from cli_support import DONE, EDIT, Headway, Script, call
 
-from headway_cli.main import PIPE_CLOSED
+from headway_cli.streams import PIPE_CLOSED
 from openai_server import OpenAIServer, says
 
 

@@ -105,6 +105,19 @@ class Home:
     def thread(self, thread_id: str) -> ThreadFolder:
         return ThreadFolder(self.threads / folder_name(thread_id))
 
+    def readable(self) -> "Home":
+        """Itself, or a `HeadwayError` where it is no folder or cannot be looked into; it need not
+        exist yet."""
+        try:
+            os.scandir(self.path).close()
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            raise HeadwayError(
+                f"cannot read headway's data folder {self.path}: {error.strerror}; set HEADWAY_HOME"
+            ) from error
+        return self
+
     def make(self) -> "Home":
         make_private(self.path)
         return self

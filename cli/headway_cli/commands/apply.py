@@ -3,6 +3,7 @@
 import argparse
 
 from headway_cli.restoring import applied
+from headway_cli.streams import put
 from headway_cli.threads import opened
 from headway_debugger.copies import apply_copy
 
@@ -11,5 +12,5 @@ def run(args: argparse.Namespace) -> int:
     """Apply, or with --dry-run only say what would change; `undo` takes it back."""
     with opened(args.thread) as thread:
         done = apply_copy(thread, force=args.force, dry_run=args.dry_run)
-        print(applied(done, dry_run=args.dry_run))
+        put(applied(done, dry_run=args.dry_run))
     return 0

@@ -3,7 +3,6 @@
 import argparse
 import secrets
 import shutil
-import sys
 import tempfile
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -14,6 +13,7 @@ from headway.testing import PolicyModel
 from headway.threads import ThreadRecord
 from headway_cli.conduct import conduct, output_for
 from headway_cli.demo.policy import TEST_COMMAND, repair_shop
+from headway_cli.streams import tell
 
 TASK: Final = "The tests of this shop fail. Find out why and repair it."
 PROTECTED: Final = ("tests", "shop/settings.json")
@@ -26,7 +26,7 @@ SAID: Final = (
 def run(args: argparse.Namespace) -> int:
     """Repair a copy of the project; the exit code of the run."""
     folder = fresh_project()
-    print(SAID, file=sys.stderr, flush=True)
+    tell(SAID)
     code = conduct(
         TASK,
         output_for(args),
@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     )
     changed = changed_protected(folder)
     unchanged = "tests and settings are unchanged, byte for byte"
-    print(f"{', '.join(changed)} was changed!" if changed else unchanged, file=sys.stderr)
+    tell(f"{', '.join(changed)} was changed!" if changed else unchanged)
     return 1 if changed else code
 
 

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 
 from headway_cli.report import coloured_diff
 from headway_cli.steps import messages_text, pretty
+from headway_cli.streams import put
 from headway_cli.terminal import Terminal, terminal_of
 from headway_cli.threads import opened, split_step
 from headway_debugger.compare import Difference, Side, diff
@@ -27,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
             other=None if same_thread else two.backend,
             files=snapshots if same_thread and one.record.workspace else None,
         )
-        print(as_text(found, terminal_of(sys.stdout), state=args.state))
+        put(as_text(found, terminal_of(sys.stdout), state=args.state))
     return 0
 
 

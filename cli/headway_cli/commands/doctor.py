@@ -12,6 +12,7 @@ from headway.status import USAGE_ERROR
 from headway_cli.options import configure, the_home, with_limits
 from headway_cli.output import SCHEMA_VERSION, dumps
 from headway_cli.settings import PREFIX, Resolved
+from headway_cli.streams import put
 from headway_cli.terminal import one_line
 from headway_tools.errors import HeadwayError
 from headway_tools.given import check_workspace
@@ -29,7 +30,7 @@ NO_MODEL: Final = "none: give --model openai:NAME, or set HEADWAY_MODEL"
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the findings; 0 if commands can be isolated here, else 2."""
+    """Print the findings; 2 if commands cannot be isolated here or nothing can be kept, else 0."""
     before = dict(os.environ)
     resolved = configure(args)
     found = {
@@ -41,8 +42,8 @@ def run(args: argparse.Namespace) -> int:
         "workspace": workspace(Path.cwd(), resolved),
         "sandbox": sandbox(),
     }
-    print(dumps({"schema_version": SCHEMA_VERSION, **found}) if args.json else as_text(found))
-    return 0 if probe().ok else USAGE_ERROR
+    put(dumps({"schema_version": SCHEMA_VERSION, **found}) if args.json else as_text(found))
+    return 0 if probe().ok and found["works"]["data"] == "yes" else USAGE_ERROR
 
 
 def works(resolved: Mapping[str, Resolved]) -> dict[str, str]:
@@ -52,6 +53,7 @@ def works(resolved: Mapping[str, Resolved]) -> dict[str, str]:
     return {
         "sandbox": state if _confined(resolved) else SWITCHED_OFF,
         "workspace": _usable(Path.cwd()),
+        "data": _writable(the_home().path),
         "model": str(resolved["model"].value or NO_MODEL),
     }
 
@@ -66,6 +68,12 @@ def _usable(folder: Path) -> str:
     except HeadwayError as error:
         return f"no: {error}"
     return "yes"
+
+
+def _writable(folder: Path) -> str:
+    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    writable = os.access(there, os.W_OK | os.X_OK, effective_ids=True)
+    return "yes" if writable else f"no: cannot write {there}; set HEADWAY_HOME"
 
 
 def data(environ: Mapping[str, str]) -> dict[str, str]:

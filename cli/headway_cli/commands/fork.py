@@ -5,6 +5,7 @@ import argparse
 from headway_cli.commands.resume import options_of
 from headway_cli.conduct import conduct, output_for
 from headway_cli.options import configure
+from headway_cli.streams import put
 from headway_cli.threads import opened, split_step
 from headway_debugger.branching import Change, fork_thread
 
@@ -21,5 +22,5 @@ def run(args: argparse.Namespace) -> int:
     if args.run:
         options = options_of(args, record, branch)
         return conduct(None, output_for(args), thread_id=record.thread, branch=branch, **options)
-    print(f"{record.thread}@{branch} from step {node.name}; headway resume {record.thread} runs it")
+    put(f"{record.thread}@{branch} from step {node.name}; headway resume {record.thread} runs it")
     return 0

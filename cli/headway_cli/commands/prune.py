@@ -2,6 +2,7 @@
 
 import argparse
 
+from headway_cli.streams import put
 from headway_cli.threads import opened
 from headway_debugger.cleanup import prune_thread
 
@@ -10,5 +11,5 @@ def run(args: argparse.Namespace) -> int:
     """Remove older steps; say how many."""
     with opened(args.thread) as thread:
         done = prune_thread(thread, args.keep)
-        print(f"removed {done.removed} steps of {thread.id}, kept {done.kept}")
+        put(f"removed {done.removed} steps of {thread.id}, kept {done.kept}")
     return 0

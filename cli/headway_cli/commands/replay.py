@@ -7,6 +7,7 @@ from headway_cli.commands.resume import options_of
 from headway_cli.conduct import conduct, output_for
 from headway_cli.options import configure
 from headway_cli.output import SCHEMA_VERSION, dumps
+from headway_cli.streams import put
 from headway_cli.terminal import one_line
 from headway_cli.threads import opened, split_step
 from headway_debugger.replay import Divergence
@@ -26,10 +27,10 @@ def run(args: argparse.Namespace) -> int:
         found = _live(args, thread, node) if args.live else replay_recorded(thread, node)
     if args.json and not args.live:
         said = str(found) if found else None
-        print(dumps({"schema_version": SCHEMA_VERSION, "thread": thread.id, "divergence": said}))
+        put(dumps({"schema_version": SCHEMA_VERSION, "thread": thread.id, "divergence": said}))
     elif not args.json:
         same = f"{count} messages of {thread.id} came out as recorded"
-        print(one_line(f"{thread.id} diverged: {found}" if found else same))
+        put(one_line(f"{thread.id} diverged: {found}" if found else same))
     return DIVERGED if found and args.check else 0
 
 

@@ -3,6 +3,7 @@
 import argparse
 
 from headway_cli.restoring import told
+from headway_cli.streams import put
 from headway_cli.threads import opened, split_step
 from headway_debugger.rewind import restore_thread
 
@@ -13,5 +14,5 @@ def run(args: argparse.Namespace) -> int:
     with opened(name) as thread:
         node = thread.node(step)
         done = restore_thread(thread, node, force=args.force, dry_run=args.dry_run)
-        print(told(done, thread.id, dry_run=args.dry_run))
+        put(told(done, thread.id, dry_run=args.dry_run))
     return 0

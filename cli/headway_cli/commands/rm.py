@@ -4,11 +4,12 @@ import argparse
 from pathlib import Path
 
 from headway_cli.options import the_home
+from headway_cli.streams import put
 from headway_debugger.cleanup import remove_thread
 
 
 def run(args: argparse.Namespace) -> int:
     """Remove each; the workspace stays as it is."""
     for name in args.threads:
-        print(f"removed {remove_thread(the_home(), name, Path.cwd())}")
+        put(f"removed {remove_thread(the_home(), name, Path.cwd())}")
     return 0

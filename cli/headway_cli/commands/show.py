@@ -7,6 +7,7 @@ from typing import Any, Final
 from headway.threads import word_for
 from headway_cli.output import SCHEMA_VERSION, dumps
 from headway_cli.steps import branch_table, messages_text, pretty, step_facts
+from headway_cli.streams import put
 from headway_cli.terminal import one_line, terminal_of, visible
 from headway_cli.threads import opened, split_step
 from headway_debugger.threads import Thread
@@ -20,7 +21,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the thread, or what was asked for of a step."""
     name, step = split_step(args.thread)
     with opened(name) as thread:
-        print(_chosen(args, thread, step))
+        put(_chosen(args, thread, step))
     return 0
 
 

@@ -2,11 +2,11 @@
 
 import argparse
 import shutil
-import sys
 
 from headway.threads import ThreadRecord, records, word_for
 from headway_cli.options import the_home
 from headway_cli.output import SCHEMA_VERSION, dumps
+from headway_cli.streams import put, tell
 from headway_cli.terminal import clip, one_line
 
 
@@ -19,11 +19,11 @@ def run(args: argparse.Namespace) -> int:
             {**record.model_dump(exclude={"options", "version"}), "state": word}
             for record, word in found
         ]
-        print(dumps({"schema_version": SCHEMA_VERSION, "threads": rows}))
+        put(dumps({"schema_version": SCHEMA_VERSION, "threads": rows}))
         return 0
     if not found:
-        print("no thread yet: headway demo", file=sys.stderr)
-    print(table(found, shutil.get_terminal_size().columns), end="")
+        tell("no thread yet: headway demo")
+    put(table(found, shutil.get_terminal_size().columns), end="")
     return 0
 
 

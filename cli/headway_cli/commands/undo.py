@@ -3,6 +3,7 @@
 import argparse
 
 from headway_cli.restoring import told
+from headway_cli.streams import put
 from headway_cli.threads import opened
 from headway_debugger.rewind import undo_thread
 
@@ -11,5 +12,5 @@ def run(args: argparse.Namespace) -> int:
     """Go back, or with --dry-run only say what would change."""
     with opened(args.thread) as thread:
         done = undo_thread(thread, force=args.force, dry_run=args.dry_run)
-        print(told(done, thread.id, dry_run=args.dry_run))
+        put(told(done, thread.id, dry_run=args.dry_run))
     return 0
