@@ -71,6 +71,24 @@ def test_hidden_files_are_hidden_under_every_name_and_examples_are_not(tmp_path:
     assert read_result(workspace, "a/.env.example")["ok"]
 
 
+def test_what_is_hidden_is_so_under_every_name(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path, tmp_path, hide=(".env*", "keys.d"))
+    for path in ("real", "settings/sub/a", ".env.hard", "keys.d/k", "plain"):
+        (tmp_path / path).parent.mkdir(exist_ok=True, parents=True)
+        (tmp_path / path).write_text("key\n")
+    (tmp_path / ".env").symlink_to("real")
+    (tmp_path / ".env.d").symlink_to("settings")
+    (tmp_path / ".env.gone").symlink_to("nowhere")
+    (tmp_path / "link").symlink_to("settings")
+    for one, other in ((".env.hard", "open"), ("keys.d/k", "key"), ("plain", "other")):
+        (tmp_path / other).hardlink_to(tmp_path / one)
+    for path in ("real", "settings/sub/a", "link/sub/a", "settings", "open", "key"):
+        assert read_result(workspace, path)["error"] == "hidden", path
+        assert edit_result(workspace, path, "key", "x")["error"] == "hidden", path
+    assert edit_result(workspace, "settings/new", "", "x")["error"] == "hidden"
+    assert [read_result(workspace, path)["ok"] for path in ("plain", "other")] == [True, True]
+
+
 def test_a_missing_file_is_answered_with_the_nearest_names(tmp_path: Path) -> None:
     for path in ("shop/delivery.py", "shop/deliveries.py", "tests/test_delivery.py"):
         (tmp_path / path).parent.mkdir(exist_ok=True)

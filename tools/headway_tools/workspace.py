@@ -10,12 +10,15 @@ from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from errno import EACCES, EEXIST, ELOOP, ENAMETOOLONG, EPERM, EROFS
-from functools import partial
-from pathlib import Path
+from functools import cached_property, partial
+from pathlib import Path, PurePosixPath
+from stat import S_ISREG
 from typing import Final
 
 from headway_tools.beneath import OutsideRootError, Place, resolve
 from headway_tools.errors import FailureCode, ToolFailure
+from headway_tools.hidden import HiddenSearch
+from headway_tools.links import identity, names_of
 from headway_tools.nearest import nearest_paths
 from headway_tools.patterns import covers, escape, is_glob
 from headway_tools.text import unescape_bytes
@@ -74,6 +77,7 @@ class Workspace:
             resolve(root, relative, aliases=self._names(), make_parents=make) as place,
         ):
             self._check(place.path, writing)
+            self._check_other_names(place)
             yield place
 
     def really(self, given: str) -> str | None:
@@ -102,11 +106,35 @@ class Workspace:
 
     def _check(self, relative: str, writing: bool) -> None:
         if self.is_hidden(relative):
-            raise ToolFailure("hidden", f"{relative} is hidden from tools", "work without it")
+            raise _hidden(relative)
         if writing and self.is_protected(relative):
             raise ToolFailure(
                 "protected", f"{relative} is protected", "leave it and change something else"
             )
+
+    def _check_other_names(self, place: Place) -> None:
+        """Refuse what a hidden link leads to, and a hard link to what is hidden."""
+        if self._leads_to_hidden(place.path) or self._is_linked_to_hidden(place):
+            raise _hidden(place.path)
+
+    def _leads_to_hidden(self, relative: str) -> bool:
+        targets = self._hidden.leads_to(self.root)
+        path = PurePosixPath(relative)
+        with suppress(FileNotFoundError):
+            parts = (*path.parents[-2::-1], path)
+            return any(identity((self.root / part).lstat()) in targets for part in parts)
+        return False
+
+    def _is_linked_to_hidden(self, place: Place) -> bool:
+        with suppress(FileNotFoundError):
+            info = place.stat()
+            linked = S_ISREG(info.st_mode) and info.st_nlink > 1
+            return linked and any(map(self.is_hidden, names_of(self.root, info)))
+        return False
+
+    @cached_property
+    def _hidden(self) -> HiddenSearch:
+        return HiddenSearch(self.hide)
 
     def _link_targets(self) -> Iterator[str]:
         top = self.root.resolve()
@@ -148,6 +176,10 @@ class Workspace:
             return ToolFailure("not_found", f"{given} does not exist", step, nearest=nearest)
         code, step = _FAILURES.get(error.errno or 0, ("io_error", "try again or work without it"))
         return ToolFailure(code, f"{given}: {error.strerror}", step)
+
+
+def _hidden(path: str) -> ToolFailure:
+    return ToolFailure("hidden", f"{path} is hidden from tools", "work without it")
 
 
 _FAILURES: Final[dict[int, tuple[FailureCode, str]]] = {

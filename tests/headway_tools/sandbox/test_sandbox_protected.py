@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sandbox.support import Open
 
+from headway_tools.errors import HeadwayError
+from headway_tools.hidden import HiddenSearch
 from headway_tools.patterns import expand
 from headway_tools.sandbox import ProtectedFiles, Sandbox
-from headway_tools.sandbox.hidden import HiddenSearch
 from headway_tools.sandbox.mounts import MAX_MOUNTS, plan_mounts
 from headway_tools.sandbox.policy import DEFAULT_HIDE
 
@@ -144,6 +145,33 @@ def test_hidden_files_are_empty_inside_and_whole_outside(opened: Open, workspace
     assert (workspace / "sub/.env.local").read_text() == "sub/.env.local"
 
 
+def test_a_protected_link_to_a_folder_stays_a_link(opened: Open, workspace: Path) -> None:
+    (workspace / "data").mkdir()
+    (workspace / "data/a").write_text("a")
+    (workspace / "golden").symlink_to("data")
+    result = opened(protect=("golden",)).run("rm golden; mkdir golden", timeout=20)
+    assert result.repaired == ("golden",)
+    assert (workspace / "golden").readlink() == Path("data")
+    assert (workspace / "data/a").read_text() == "a"
+
+
+def test_large_protected_files_are_left_to_mounts_and_else_refused(
+    opened: Open, workspace: Path, tmp_path: Path
+) -> None:
+    (workspace / "data").mkdir()
+    with (workspace / "data/large").open("wb") as file:
+        file.truncate(5 << 30)
+    (workspace / "data/small").write_text("small")
+    sandbox = opened(protect=("data",))
+    for command in ("echo x >data/large; rm data/large; mv data d; echo y >data/new", "true"):
+        assert sandbox.run(command, timeout=20).repaired == ()
+    assert (workspace / "data/large").stat().st_size == 5 << 30
+    kept = sum(path.stat().st_size for path in (tmp_path / "private/protected").iterdir())
+    assert kept < 1000
+    with pytest.raises(HeadwayError, match="more than 256 MiB, and data/large cannot be held"):
+        opened("none", protect=("data",)).run("true", timeout=20)
+
+
 def test_what_is_hidden_can_be_chosen(opened: Open, workspace: Path) -> None:
     (workspace / "keys").mkdir()
     (workspace / "keys/a.pem").write_text("key")
@@ -152,10 +180,36 @@ def test_what_is_hidden_can_be_chosen(opened: Open, workspace: Path) -> None:
     assert result.stdout == "open"
 
 
+HIDDEN_LINK = "mkdir settings; echo key >settings/real; ln -s settings/real .env"
+HIDDEN_FOLDER = "mkdir keys.d; echo key >keys.d/a; ln keys.d/a open"
+
+
+@pytest.mark.parametrize(
+    ("made", "hide"),
+    [
+        (HIDDEN_LINK, (".env*",)),
+        ("mkdir settings; echo key >settings/a; ln -s settings .env.d", (".env*",)),
+        ("echo key >.env; ln .env open", (".env*",)),
+        ("mkdir sub; echo key >.env; ln .env sub/.open; ln -s .env also", (".env*",)),
+        (HIDDEN_FOLDER, ("keys.d",)),
+        ("mkdir config; echo key >config/local", ("config/local",)),
+    ],
+)
+@pytest.mark.parametrize("before", ["true", "mv settings s; mv config c; rm -f .env*; mv sub s"])
+def test_what_is_hidden_is_so_under_every_name_and_stays_so(
+    opened: Open, workspace: Path, made: str, hide: tuple[str, ...], before: str
+) -> None:
+    subprocess.run(["bash", "-c", made], cwd=workspace, check=True)
+    sandbox = opened(hide=hide)
+    seen = [sandbox.run(f"{before} 2>/dev/null; grep -rs key .", timeout=20).stdout]
+    seen.append(sandbox.run("grep -Rs key .", timeout=20).stdout)
+    assert seen == ["", ""]
+
+
 def test_mounts_do_not_follow_links(tree: Path) -> None:
     (tree / "way").symlink_to("tests")
     (tree / ".env").symlink_to("/etc/passwd")
-    plan = plan_mounts(tree, ("way/a.py", "tests/link"), HiddenSearch(DEFAULT_HIDE).find(tree))
+    plan = plan_mounts(tree, ("way/a.py", "tests/link"), HiddenSearch(DEFAULT_HIDE))
     assert plan.read_only == ("tests/a.py",)
     assert plan.hidden_files == ()
 

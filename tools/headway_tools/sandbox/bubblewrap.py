@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from headway_tools.errors import SandboxError
+from headway_tools.hidden import HiddenSearch
 from headway_tools.sandbox.arguments import (
     HOME,
     SHOWN,
@@ -21,7 +22,6 @@ from headway_tools.sandbox.causes import explain
 from headway_tools.sandbox.cgroups import ControlGroup
 from headway_tools.sandbox.execution import Execution, check_command
 from headway_tools.sandbox.guard import guard_group
-from headway_tools.sandbox.hidden import HiddenSearch
 from headway_tools.sandbox.identity import SwitchingIdentity
 from headway_tools.sandbox.locate import Bubblewrap
 from headway_tools.sandbox.mounts import plan_mounts
@@ -94,9 +94,8 @@ class BubblewrapSandbox:
         seccomp = fds.data("seccomp", self._seccomp) if self._seccomp else None
         box = Box(policy, self._private, folders, identity, etc, seccomp)
         clear_way(self._private, Path(HOME), (policy.path, *policy.read_only, *folders))
-        hidden = self._hidden.find(policy.root)
         withheld = (*policy.never_seen, *keys_of_user())
-        plan = plan_mounts(policy.root, policy.protect, hidden, withheld)
+        plan = plan_mounts(policy.root, policy.protect, self._hidden, withheld)
         start = {"BASH_ENV": f"{SHOWN}/start", STATUS_FD: str(report_to)}
         words = bwrap_arguments(box, plan, self._environment | start)
         content = b"".join(os.fsencode(word) + b"\0" for word in words)

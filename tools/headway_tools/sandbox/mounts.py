@@ -12,6 +12,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from headway_tools.hidden import HiddenSearch
+from headway_tools.links import linked_files, same_files
 from headway_tools.patterns import expand
 from headway_tools.withheld import place_in
 
@@ -25,8 +27,8 @@ _GIT_FILES: Final = ("config", "config.worktree", "hooks", "info", "commondir")
 
 @dataclass(frozen=True)
 class MountPlan:
-    """Relative paths. `pinned`: folders that hold a protected or withheld path, so that none is
-    renamed."""
+    """Relative paths. `pinned`: folders that hold a path that must stay where it is, so that none
+    is renamed."""
 
     pinned: tuple[str, ...]
     read_only: tuple[str, ...]
@@ -35,24 +37,32 @@ class MountPlan:
 
 
 def plan_mounts(
-    root: Path, protect: Sequence[str], hidden: Iterable[str], withheld: Iterable[Path] = ()
+    root: Path, protect: Sequence[str], hidden: HiddenSearch, withheld: Iterable[Path] = ()
 ) -> MountPlan:
     """The mounts for the workspace at `root` as it is now.
 
-    `hidden` are existing paths in it; `withheld` may exist, and lie in it or elsewhere.
+    What is hidden is so under all its names. `withheld` may exist, and lie in it or elsewhere.
     """
     own = places_in(root, withheld)
-    existing = {path for path in protected_paths(root, protect) if _is_real(root, path)}
-    read_only = _outermost(sorted(_without(own, existing)))[:MAX_MOUNTS]
-    targets = {_real_target(root, path) for path in islice(hidden, MAX_HIDDEN)}
-    kept_out = (*own, *_without(own, filter(None, targets)))
+    read_only = _without(own, held_by_mounts(root, protect))
+    named = set(islice(hidden.find(root), MAX_HIDDEN))
+    leads_to = set(filter(None, (_real_target(root, path) for path in named)))
+    unseen = _without(own, _outermost(sorted(leads_to | _other_names(root, leads_to))))
+    movable = [path for path in unseen if path not in named or not hidden.by_name]
+    kept_out = (*own, *unseen)
     kinds = {path: os.lstat(root / path).st_mode for path in kept_out}
     return MountPlan(
-        pinned=tuple(sorted(_ancestors([*read_only, *own]))),
+        pinned=tuple(sorted(_ancestors([*read_only, *own, *movable]))),
         read_only=tuple(read_only),
         hidden_files=tuple(sorted(path for path, mode in kinds.items() if stat.S_ISREG(mode))),
         hidden_folders=tuple(sorted(path for path, mode in kinds.items() if stat.S_ISDIR(mode))),
     )
+
+
+def held_by_mounts(root: Path, protect: Sequence[str]) -> list[str]:
+    """The protected paths that get a mount: outermost ones, at most `MAX_MOUNTS`."""
+    existing = {path for path in protected_paths(root, protect) if _is_real(root, path)}
+    return _outermost(sorted(existing))[:MAX_MOUNTS]
 
 
 def places_in(folder: Path, paths: Iterable[Path]) -> list[str]:
@@ -123,6 +133,12 @@ def _real_target(root: Path, relative: str) -> str | None:
     target = os.path.realpath(Path(top, relative))
     inside = target[len(top) + 1 :] if target.startswith(top + "/") else ""
     return inside if inside and _is_real(Path(top), inside) else None
+
+
+def _other_names(root: Path, hidden: Iterable[str]) -> set[str]:
+    """Further names in the workspace of hidden files, and of files in hidden folders."""
+    linked = {one for path in hidden for one in linked_files(root / path)}
+    return set(same_files(root, linked)) if linked else set()
 
 
 def _outermost(paths: Sequence[str]) -> list[str]:

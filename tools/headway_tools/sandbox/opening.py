@@ -108,8 +108,9 @@ def _confined(policy: SandboxPolicy, bwrap: Bubblewrap, host: Mapping[str, str])
         path=search_path(Path(SHOWN), toolchains.search_path),
         network=policy.network,
     )
+    protection = _protection(policy, private, mounts=True)
     sandbox = BubblewrapSandbox(
-        policy, bwrap, private, toolchains, identity, environment, _protection(policy, private)
+        policy, bwrap, private, toolchains, identity, environment, protection
     )
     for fd in identity.pass_fds:
         weakref.finalize(sandbox, os.close, fd)
@@ -127,7 +128,9 @@ def _unconfined(policy: SandboxPolicy) -> Sandbox:
         path=search_path(private.shown, toolchains.search_path),
         network=True,
     )
-    return UnconfinedSandbox(policy, private, environment, _protection(policy, private))
+    return UnconfinedSandbox(
+        policy, private, environment, _protection(policy, private, mounts=False)
+    )
 
 
 def _private(
@@ -137,8 +140,11 @@ def _private(
     return make_private_folder(policy.private, start, owner)
 
 
-def _protection(policy: SandboxPolicy, private: PrivateFolder) -> Protection:
-    return Protection(ProtectedFiles(policy.root, policy.protect, private.protected))
+def _protection(policy: SandboxPolicy, private: PrivateFolder, *, mounts: bool) -> Protection:
+    files = ProtectedFiles(
+        policy.root, policy.protect, private.protected, hide=policy.hide, mounts=mounts
+    )
+    return Protection(files)
 
 
 def _toolchains(policy: SandboxPolicy, host: Mapping[str, str]) -> Toolchains:

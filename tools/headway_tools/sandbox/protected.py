@@ -15,15 +15,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from headway_tools.errors import HeadwayError
+from headway_tools.hidden import HiddenSearch
 from headway_tools.patterns import expand
-from headway_tools.sandbox.mounts import protected_paths
+from headway_tools.sandbox.mounts import held_by_mounts, protected_paths
+
+MOST_BYTES: Final = 256 << 20
+"""Of protected files that are kept to be put back."""
 
 _CHUNK: Final = 1 << 20
+_HELD: Final = "held by a mount"
 
 
 @dataclass(frozen=True)
 class _Entry:
-    """`content`: digest of a file, target of a link, nothing for other kinds."""
+    """`content`: digest of a file, target of a link; nothing for other kinds and for files that
+    cannot be what they were."""
 
     mode: int
     owner: tuple[int, int]
@@ -39,10 +46,27 @@ class _Entry:
 
 
 class ProtectedFiles:
-    """Bytes, modes and links of the protected paths below `root` at one moment."""
+    """Bytes, modes and links of the protected paths below `root` at one moment.
 
-    def __init__(self, root: Path, patterns: Sequence[str], store: Path) -> None:
+    Of more than `MOST_BYTES` the rest is left to the mounts, where there are `mounts`; what they
+    do not hold is refused with `HeadwayError`. Links of what is to `hide` are protected, too:
+    without them what they lead to would be seen.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        patterns: Sequence[str],
+        store: Path,
+        *,
+        hide: Sequence[str] = (),
+        mounts: bool = False,
+    ) -> None:
         self._root = root
+        self._mounts = mounts
+        self._held: list[str] = []
+        self._room = MOST_BYTES
+        self._hidden = HiddenSearch(hide)
         self._patterns = tuple(patterns)
         self._store = store
         self._tops: tuple[str, ...] = ()
@@ -57,7 +81,10 @@ class ProtectedFiles:
 
     def refresh(self) -> None:
         """Take what is there now as what must stay. Files that look unchanged are not read."""
-        self._tops = tuple(protected_paths(self._root, self._patterns))
+        links = self._hidden.links(self._root)
+        self._tops = (*protected_paths(self._root, self._patterns), *links)
+        self._held = held_by_mounts(self._root, self._patterns) if self._mounts else []
+        self._room = MOST_BYTES
         self._store.mkdir(parents=True, exist_ok=True, mode=0o700)
         entries = dict(self._present(keep=True))
         self._entries = entries
@@ -98,9 +125,25 @@ class ProtectedFiles:
         if stat.S_ISLNK(found.st_mode):
             content = str(place.readlink())
         elif stat.S_ISREG(found.st_mode):
-            unchanged = known is not None and known.signature == signature
-            content = known.content if known and unchanged else self._digest(place, keep)
+            same = known is not None and known.signature == signature
+            if keep and not self._has_room(path, found.st_size):
+                content = _HELD
+            elif known and (same or known.content == _HELD):
+                content = known.content
+            elif keep or (known and known.signature[2] == found.st_size):
+                content = self._digest(place, keep)
         return _Entry(found.st_mode, (found.st_uid, found.st_gid), content, signature)
+
+    def _has_room(self, path: str, size: int) -> bool:
+        if size <= self._room:
+            self._room -= size
+            return True
+        if not _is_below(path, self._held) and path not in self._held:
+            raise HeadwayError(
+                f"protected files have more than {MOST_BYTES >> 20} MiB, and {path} cannot be held "
+                "by a read-only mount: protect less, or folders as a whole"
+            )
+        return False
 
     def _digest(self, place: Path, keep: bool) -> str:
         digest = hashlib.blake2b(digest_size=20)
@@ -200,6 +243,8 @@ class Protection:
 def _tree(root: Path, top: str) -> Iterator[str]:
     """`top` and everything below it, no link followed."""
     yield top
+    if (root / top).is_symlink():
+        return
     try:
         entries = sorted(os.scandir(root / top), key=lambda entry: entry.name)
     except (NotADirectoryError, FileNotFoundError, PermissionError):

@@ -1,4 +1,4 @@
-"""Finds the files to hide before each command, in milliseconds also in a large workspace.
+"""Finds the files to hide, in milliseconds also in a large workspace.
 
 A folder that has not changed since it was read is not read again: its time of change tells, unless
 it was changed just before it was read.
@@ -9,10 +9,12 @@ import os
 import re
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from headway_tools.links import Identity, identity
 from headway_tools.patterns import covers, expand
 
 _SETTLED_NS: Final = 20_000_000
@@ -29,20 +31,23 @@ class _Folder:
 
 
 class HiddenSearch:
-    """The existing paths of a workspace that `patterns` hide."""
+    """The existing paths of a workspace that `patterns` hide.
+
+    `by_name`: they do so wherever a folder is moved.
+    """
 
     def __init__(self, patterns: Sequence[str]) -> None:
-        self._patterns = tuple(patterns)
+        self.patterns = tuple(patterns)
         positive = [pattern for pattern in patterns if not pattern.startswith("!")]
-        self._by_name = all("/" not in pattern.strip("/") for pattern in positive)
+        self.by_name = all("/" not in pattern.strip("/") for pattern in positive)
         names = "|".join(fnmatch.translate(pattern.strip("/")) for pattern in positive)
         self._name = re.compile(names or r"(?!)")
         self._known: dict[str, _Folder] = {}
 
     def find(self, root: Path) -> Iterator[str]:
         """Topmost paths relative to `root`; no link is followed, `.git` is left out."""
-        if not self._by_name:
-            yield from expand(root, self._patterns, anywhere=True)
+        if not self.by_name:
+            yield from expand(root, self.patterns, anywhere=True)
             return
         waiting = [""]
         while waiting:
@@ -52,8 +57,20 @@ class HiddenSearch:
             yield from (above + name for name in hidden)
             waiting += [f"{above}{name}/" for name in folder.folders if name not in hidden]
 
+    def links(self, root: Path) -> Iterator[str]:
+        """Those of the paths that are symbolic links."""
+        return (path for path in self.find(root) if (root / path).is_symlink())
+
+    def leads_to(self, root: Path) -> set[Identity]:
+        """The files and folders that those links lead to."""
+        found = set()
+        for path in self.links(root):
+            with suppress(OSError):
+                found.add(identity((root / path).stat()))
+        return found
+
     def _means(self, path: str) -> bool:
-        return covers(self._patterns, path, anywhere=True)
+        return covers(self.patterns, path, anywhere=True)
 
     def _read(self, root: Path, above: str) -> _Folder:
         path = f"{root}/{above}"
