@@ -5,6 +5,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
+from headway.notes import FIELD, meta
 from headway_debugger.backend import MESSAGES
 from headway_debugger.fork import START, Edit
 from headway_tools.errors import HeadwayError
@@ -89,4 +90,9 @@ def _one(found: Sequence[BaseMessage], what: str) -> BaseMessage:
 
 
 def _replaced(message: BaseMessage, content: Content) -> Edit:
-    return Edit({MESSAGES: [message.model_copy(update={"content": content})]})
+    """`message` with another content, which is no recorded output any more."""
+    notes = {key: value for key, value in meta(message).items() if key != "output"}
+    changed: dict[str, Any] = {"content": content}
+    if notes != meta(message):
+        changed["response_metadata"] = {**message.response_metadata, FIELD: notes}
+    return Edit({MESSAGES: [message.model_copy(update=changed)]})

@@ -11,8 +11,8 @@ from headway.check import files_left
 from headway.history import open_calls
 from headway_debugger.threads import Thread
 from headway_debugger.undo_notes import Undo
-from headway_tools.journal import SqliteJournal
 from headway_tools.snapshots import Snapshots, without_indexes
+from headway_tools.storage import FolderStorage
 
 CHECK: Final = "check"
 
@@ -45,7 +45,7 @@ def cut_off(thread: Thread) -> CutOff:
 def _cut_off_calls(thread: Thread, root: Path, tip: StateSnapshot, task: str) -> CutOff:
     begun: list[ToolCall] = []
     files: list[str] = []
-    journal = SqliteJournal(thread.folder.journal)
+    journal = FolderStorage(thread.home).journal(thread.id)
     try:
         for call in open_calls(tip.values.get("messages") or []).calls:
             entry = journal.lookup(f"{task}/{call['id']}")

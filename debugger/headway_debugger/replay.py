@@ -4,16 +4,21 @@ A graph built with `recorded_model` and `recorded_tools` runs its own nodes only
 come out unless prompts, tools or the graph changed, and `first_divergence` names where.
 """
 
+import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from pydantic import PrivateAttr
 
+from headway.approvals import ASK_USER
+from headway.nodes.finish import ESTABLISHED
 from headway.notes import is_human, meta
+from headway.reply import RAW_CALLS, READING
 from headway.testing import PolicyModel, spoken
 from headway_debugger.compare import message_signature
 from headway_tools.errors import HeadwayError
@@ -40,6 +45,10 @@ class Divergence:
         )
 
 
+class RecordingEnds(HeadwayError):
+    """One more reply is asked than was recorded."""
+
+
 class Recording:
     """What a thread's messages record: replies in order, results by call."""
 
@@ -57,12 +66,14 @@ class Recording:
     def reply(self, request: list[BaseMessage], tools: list[dict[str, Any]]) -> AIMessage:
         """The recorded reply to `request`: chosen by how many replies that holds.
 
-        `HeadwayError`: the recording ends before.
+        `RecordingEnds`: the recording ends before.
         """
         said = spoken(request)
         if said >= len(self._replies):
-            raise HeadwayError(f"the recording has {len(self._replies)} replies, one more is asked")
-        return self._replies[said].model_copy(deep=True)
+            raise RecordingEnds(
+                f"the recording has {len(self._replies)} replies, one more is asked"
+            )
+        return as_said(self._replies[said])
 
     def result(self, call_id: str) -> ToolMessage:
         """The recorded result of a call, whole where the journal still has it.
@@ -76,6 +87,47 @@ class Recording:
         if output is None or self._read_output is None:
             return found
         return found.model_copy(update={"content": self._read_output(output)})
+
+    def decision(self, call: ToolCall) -> dict[str, Any] | None:
+        """What a person decided about a call, from its result; None: nobody did."""
+        result = self._results.get(call["id"] or "")
+        said = as_object(str(result.text)) if result is not None else {}
+        if result is None or said.get("error") == "not_run":
+            return None
+        if said.get("error") == "rejected":
+            why = str(said.get("message", "")).partition(": ")[2]
+            return {"type": "reject", "message": why}
+        if call["name"] == ASK_USER:
+            return {"type": "respond", "message": said.get("answer", "")}
+        return {"type": "approve"}
+
+
+def as_said(reply: AIMessage) -> AIMessage:
+    """A settled reply as the model's adapter handed it over: with the calls that were malformed as
+    they were written, and what a reader or a person remarked about it."""
+    notes, extra = meta(reply), dict[str, Any]()
+    errors = notes.get("call_errors", {})
+    if errors:
+        extra[RAW_CALLS] = [
+            {**call, "args": errors.get(call["id"], {}).get("original", call["args"])}
+            for call in reply.tool_calls
+        ]
+    problem = notes.get("problem") if notes.get("problem") == "format" else None
+    if problem or notes.get("remarks"):
+        extra[READING] = {"problem": problem, "remarks": list(notes.get("remarks", ()))}
+    said = reply.model_copy(deep=True)
+    said.additional_kwargs |= extra
+    said.tool_calls = [] if errors else said.tool_calls
+    return said
+
+
+def as_object(text: str) -> dict[str, Any]:
+    """`text` as a JSON object, empty where it is none."""
+    with suppress(ValueError):
+        found = json.loads(text)
+        if isinstance(found, dict):
+            return found
+    return {}
 
 
 def recorded_model(recording: Recording) -> PolicyModel:
@@ -93,7 +145,8 @@ def first_divergence(
 ) -> Divergence | None:
     """The first message that differs in kind, content, calls, status or name; None: all the same.
 
-    Ids, usage and times are not compared.
+    Ids, usage and times are not compared, nor what a stopped run says of its files, which no
+    replay has.
     """
     for index in range(max(len(recorded), len(replayed))):
         old = recorded[index] if index < len(recorded) else None
@@ -144,8 +197,16 @@ def _difference(old: BaseMessage | None, new: BaseMessage | None) -> str | None:
     if old is None or new is None:
         return "extra" if old is None else "missing"
     parts = ("kind", "content", "calls", "status", "name")
+    old, new = _without_files(old), _without_files(new)
     pairs = zip(parts, message_signature(old), message_signature(new), strict=True)
     return next((part for part, a, b in pairs if a != b), None)
+
+
+def _without_files(message: BaseMessage) -> BaseMessage:
+    """A partial result without the list of what was established."""
+    if not meta(message).get("partial"):
+        return message
+    return message.model_copy(update={"content": str(message.text).partition(ESTABLISHED)[0]})
 
 
 def _short(message: BaseMessage | None) -> str:

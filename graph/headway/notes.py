@@ -9,6 +9,15 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 AUTHOR: Final = "headway"
 """`name` of the user messages that headway writes; they are no human messages for limits."""
 
+CHANGED_FILES: Final = "Since your last step the workspace was changed from outside:"
+UNKNOWN_FILES: Final = (
+    "The workspace holds files of steps that are no longer part of this conversation:"
+)
+OTHER_FILES: Final = (
+    "The files of your earlier steps are not here: this is the workspace of a copied conversation. "
+    "Look at it before you rely on anything."
+)
+
 Content = str | list[str | dict[Any, Any]]
 
 FIELD: Final = "headway"
@@ -34,6 +43,12 @@ def annotate(observation: Content, note: str) -> Content:
 def from_headway(text: str) -> HumanMessage:
     """A user message by headway."""
     return HumanMessage(text, name=AUTHOR)
+
+
+def about_files(text: str) -> int:
+    """How many notes about what happened outside to the workspace `text` begins or was merged
+    from; they stand for no reply, and say nothing of what headway did."""
+    return sum(text.count(start) for start in (CHANGED_FILES, UNKNOWN_FILES, OTHER_FILES))
 
 
 def meta(message: BaseMessage) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from langchain_core.runnables import Runnable
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from headway.history import merged_names
+from headway.notes import AUTHOR, about_files
 from headway.reply import RAW_CALLS
 from headway.usage import wire_usage
 from headway_tools.errors import HeadwayError
@@ -144,15 +145,20 @@ class ScriptedModel(PolicyModel):
 
 def spoken(messages: Sequence[BaseMessage]) -> int:
     """How many replies this conversation holds: its assistant messages, and the notes of headway
-    that no assistant message precedes, which stand for a reply that was left out (an empty one)."""
+    that no assistant message precedes, which stand for a reply that was left out (an empty one);
+    notes about the workspace stand for none."""
     count = 0
     previous: str | None = None
     for message in messages:
         if isinstance(message, AIMessage):
             count, previous = count + 1, "reply"
             continue
+        notes = about_files(str(message.text))
         for name in merged_names(message) if isinstance(message, HumanMessage) else [None]:
-            count += name == "headway" and previous != "reply"
+            if name == AUTHOR and notes:
+                notes -= 1
+                continue
+            count += name == AUTHOR and previous != "reply"
             previous = "other"
     return count
 

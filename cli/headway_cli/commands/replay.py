@@ -10,8 +10,9 @@ from headway_cli.output import SCHEMA_VERSION, dumps
 from headway_cli.streams import put
 from headway_cli.terminal import one_line
 from headway_cli.threads import opened, split_step
+from headway_debugger.parts import said_at
 from headway_debugger.replay import Divergence
-from headway_debugger.rerun import messages_at, replay_live, replay_recorded
+from headway_debugger.rerun import replay_live, replay_recorded
 from headway_debugger.threads import Thread
 from headway_debugger.tree import TreeNode
 
@@ -23,7 +24,7 @@ def run(args: argparse.Namespace) -> int:
     name, step = split_step(args.thread)
     with opened(name) as thread:
         node = thread.node(step)
-        count = len(messages_at(thread, node))
+        count = len(said_at(thread, node))
         found = _live(args, thread, node) if args.live else replay_recorded(thread, node)
     if args.json and not args.live:
         said = str(found) if found else None

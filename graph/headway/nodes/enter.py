@@ -12,7 +12,14 @@ from langgraph.runtime import Runtime
 from headway.check import files_left
 from headway.context import Context
 from headway.history import closed, open_calls, place
-from headway.notes import from_headway, is_human, is_own
+from headway.notes import (
+    CHANGED_FILES,
+    OTHER_FILES,
+    UNKNOWN_FILES,
+    from_headway,
+    is_human,
+    is_own,
+)
 from headway.parts import Parts, Update
 from headway.schema import check_schema
 from headway.state import MIN_REMAINING, SCHEMA_VERSION, Run, State
@@ -22,15 +29,6 @@ from headway_tools.snapshots import without_indexes
 
 MOST_NAMED: Final = 20
 """Paths that a note about the workspace names."""
-
-CHANGED_FILES: Final = "Since your last step the workspace was changed from outside:"
-UNKNOWN_FILES: Final = (
-    "The workspace holds files of steps that are no longer part of this conversation:"
-)
-OTHER_FILES: Final = (
-    "The files of your earlier steps are not here: this is the workspace of a copied conversation. "
-    "Look at it before you rely on anything."
-)
 
 DROPPED = "a new message came before anybody had decided about this reply's calls; none has run"
 

@@ -82,6 +82,9 @@ def _go_on(run: Run, placed: list[BaseMessage], message: str) -> Update:
     return {"messages": [*placed, said], "hw_run": {**kept, **again}, "hw_progress": {}}
 
 
+ESTABLISHED: Final = "Established:"
+
+
 def partial_text(result: Outcome) -> str:
     """The partial result as text: the status, the model's own last words, the facts."""
     head = f"Stopped: {result.status}" + (f" ({result.limit})" if result.limit else "")
@@ -89,6 +92,6 @@ def partial_text(result: Outcome) -> str:
     parts = [
         head + (f". Missing: {result.missing}." if result.missing else "."),
         result.answer,
-        f"Established:{facts}" if facts else "",
+        f"{ESTABLISHED}{facts}" if facts else "",
     ]
     return "\n\n".join(filter(None, parts))
