@@ -5,7 +5,7 @@ START → enter → agent ─tool_calls→ (approve) → tools → progress → 
 """
 
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
@@ -61,11 +61,9 @@ def after_agent(state: State) -> Literal["approve", "tools", "verify", "finish"]
     return "approve" if run.get("ask") else "tools"
 
 
-def after_truncate(state: State) -> Any:
-    """Back to the model, or to the end; a tool's own hand-off target is followed."""
-    if state.get("hw_run", {}).get("stop"):
-        return "finish"
-    return state.get("hw_goto") or "agent"
+def after_truncate(state: State) -> Literal["agent", "finish"]:
+    """Back to the model, or to the end."""
+    return "finish" if state.get("hw_run", {}).get("stop") else "agent"
 
 
 def after_verify(state: State) -> str:

@@ -22,12 +22,16 @@ from headway_tools.env import ToolEnv
 from headway_tools.errors import HeadwayError, ToolFailure
 from headway_tools.kinds import Declaration
 from headway_tools.results import observation
+from headway_tools.values import plain
 
 MOST_OF_AN_ERROR: Final = 2000
 """Characters of a tool's exception that the model is shown."""
 
 MOST_NAMED: Final = 30
 """Changed files that a shortened request lists; every checkpoint holds them."""
+
+GRACE: Final = 1.0
+"""Seconds that a cancelled coroutine gets to clean up."""
 
 STILL_RUNNING: Final = "it may still be running in the background"
 
@@ -138,23 +142,19 @@ class Batch:
     async def _abounded(
         self, request: ToolCallRequest, execute: Callable[[ToolCallRequest], Awaitable[Any]]
     ) -> Any:
-        seconds = None if self._declared(request).own else self._seconds()
+        """`_bounded`, asynchronously; a foreign coroutine that swallows its cancellation is left
+        behind, too."""
+        if self._declared(request).own:
+            return await _aguarded(execute(request))
+        seconds = self._seconds()
+        task = asyncio.ensure_future(_aguarded(execute(request)))
         try:
-            async with asyncio.timeout(seconds) as scope:
-                try:
-                    return await execute(request)
-                except TimeoutError:
-                    if scope.expired():
-                        raise
-                    return _failure(ToolFailure("tool_error", "the tool timed out"))
-                except asyncio.CancelledError as error:
-                    if _cancelled():
-                        raise
-                    return _caught(error)
-                except (Exception, SystemExit) as error:
-                    return _caught(error)
-        except TimeoutError:
-            return self._left_behind(request, seconds or 0.0)
+            done, _ = await asyncio.wait({task}, timeout=seconds)
+        finally:
+            if not task.done():
+                task.cancel()
+                await asyncio.wait({task}, timeout=GRACE)
+        return task.result() if done else self._left_behind(request, seconds)
 
     def _seconds(self) -> float:
         return seconds_left(self.run, self.limits, self.env.tool_timeout)
@@ -173,6 +173,8 @@ class Batch:
     def _after(self, request: ToolCallRequest, key: str, output: Any) -> Any:
         """Record the result; what leaves is a message that carries only the reference."""
         self.check()
+        if isinstance(output, list):
+            return [self._after(request, key, item) for item in output]
         if isinstance(output, dict) and "failure" in output:
             return self._record(request, key, "error", output["failure"])
         if isinstance(output, Command) and output.graph == Command.PARENT:
@@ -188,18 +190,25 @@ class Batch:
         return output
 
     def _command(self, request: ToolCallRequest, key: str, command: Command[Any]) -> Any:
-        """A state update by a tool. It is not recorded as done: on resume it is made again."""
+        """A state update by a tool. It is not recorded as done: on resume it is made again. Only
+        its messages count: the other keys of the state are headway's, and so is the way."""
         self.env.journal.forget(key)
+        call = request.tool_call
         if not isinstance(command.update, dict):
-            return command
-        own = request.tool_call["id"]
+            failure = ToolFailure("tool_error", "the tool's Command holds no answer to its call")
+            return self._record(request, key, "error", observation(failure.as_result()))
+        if command.goto:
+            self.warnings.append(
+                f"{call['name']} asked to go to {command.goto!r:.80}; after tools comes the model"
+            )
+        own = call["id"]
         messages = [
             self._record(request, f"{key}#state", m.status, m.content)
             if isinstance(m, ToolMessage) and m.tool_call_id == own
             else m
             for m in convert_to_messages(command.update.get("messages", []))
         ]
-        return Command(goto=command.goto, update={**command.update, "messages": messages})
+        return Command(update={"messages": messages})
 
     def _record(
         self,
@@ -242,19 +251,31 @@ def _message(request: ToolCallRequest, ref: Any) -> ToolMessage:
 def _guarded(run: Callable[[], Any]) -> Any:
     try:
         return run()
-    except (Exception, SystemExit, asyncio.CancelledError) as error:
+    except BaseException as error:
         return _caught(error)
 
 
-def _cancelled() -> bool:
-    """Whether somebody cancels this call; else a CancelledError is the tool's own failure."""
-    task = asyncio.current_task()
+async def _aguarded(call: Awaitable[Any]) -> Any:
+    try:
+        return await call
+    except BaseException as error:
+        if isinstance(error, asyncio.CancelledError | GeneratorExit) and _ended_from_outside():
+            raise
+        return _caught(error)
+
+
+def _ended_from_outside() -> bool:
+    """Whether somebody cancels or closes this call; else it is the tool's own failure."""
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:
+        return True
     return task is None or task.cancelling() > 0
 
 
 def _caught(error: BaseException) -> dict[str, object]:
     """Any exception of a tool as a failure; what LangGraph or the user must see passes."""
-    if isinstance(error, GraphBubbleUp | HeadwayError):
+    if isinstance(error, GraphBubbleUp | HeadwayError | KeyboardInterrupt):
         raise error
     return _failure(as_failure(error))
 
@@ -263,10 +284,10 @@ def as_failure(error: BaseException) -> ToolFailure:
     """What the model is told about an exception: its own code or its first lines."""
     if isinstance(error, ToolFailure):
         return error
-    text = str(error)[:MOST_OF_AN_ERROR]
     if isinstance(error, ToolInvocationError):
+        text = str(error)[:MOST_OF_AN_ERROR]
         return ToolFailure("invalid_arguments", text, "correct the arguments and call again")
-    return ToolFailure("tool_error", f"{type(error).__name__}: {text}")
+    return ToolFailure("tool_error", str(plain(error))[:MOST_OF_AN_ERROR])
 
 
 def _failure(failure: ToolFailure) -> dict[str, object]:

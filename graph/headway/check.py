@@ -46,7 +46,7 @@ def run_check(
     report: CheckReport | None = None
     warnings: list[str] = []
     if settings.check is not None:
-        seconds = seconds_left(state["hw_run"], limits, CHECK_TIMEOUT)
+        seconds = seconds_left(state.get("hw_run", {}), limits, CHECK_TIMEOUT)
         deadline = time.monotonic() + seconds
         command = Command(settings.check, env, deadline, settings.progress.counters, cancel)
         report, warnings = check_command(command, state)

@@ -135,7 +135,7 @@ def check_command(command: Command, state: State) -> tuple[CheckReport, list[str
     finds faults. Where it then lacks something, or tests were changed (both may be the task), it
     stays green and proves nothing: `rests_on` names the files.
     """
-    store, start = command.env.snapshots, state["hw_run"].get("files_at_start", "")
+    store, start = command.env.snapshots, state.get("hw_run", {}).get("files_at_start", "")
     if store is None or not start or not store.holds(start):
         return command.run(command.root), []
     changed = what_changed(command, state, store)
@@ -170,7 +170,7 @@ def _verdict(report: CheckReport, again: CheckReport, changed: Changed) -> Check
 def what_changed(command: Command, state: State, store: WorkspaceStates) -> Changed:
     """The changes of this run in the workspace as it stands now, sorted."""
     now = store.take(command.root)
-    changes = list(command.env.changes(state["hw_run"].get("files_at_start"), now))
+    changes = list(command.env.changes(state.get("hw_run", {}).get("files_at_start"), now))
     protected = tuple(c.path for c in changes if _is_protected(command, c.path))
     free = [change for change in changes if change.path not in protected]
     newer = _left_out(command.root, state, store, now)
@@ -213,7 +213,7 @@ def _left_out(root: Path, state: State, store: WorkspaceStates, snapshot: str) -
     """Files changed in this run in folders that snapshots leave out, by the time of their last
     change of status, which commands cannot set. On a branch that time says nothing: its folder
     was made later than its run began."""
-    began = state["hw_run"].get("began")
+    began = state.get("hw_run", {}).get("began")
     if began is None or state.get("hw_branch"):
         return []
     folders = [note.path for note in store.notes(snapshot) if note.reason == "excluded"]

@@ -20,7 +20,7 @@ from langchain_core.messages import (
 )
 
 from headway.ids import as_name, key, short_id, usable
-from headway.validity import CALL_KEYS, is_blank, is_unsendable, problems, text_of
+from headway.validity import CALL_KEYS, as_part, is_blank, is_unsendable, problems, text_of
 from headway_tools.values import plain
 
 __all__ = ["OpenCalls", "closed", "mend", "merged_names", "open_calls", "place", "problems"]
@@ -100,14 +100,15 @@ def _clean(message: BaseMessage) -> BaseMessage:
     """One message on its own: sendable, and of one of the four kinds."""
     content = plain(message.content)
     if isinstance(content, list):
-        content = [block for block in content if not is_unsendable(block, message)]
+        parts = [as_part(block, message) for block in content]
+        content = [part for part in parts if not is_unsendable(part, message)]
     if isinstance(message, AIMessage):
         return _clean_reply(message, content)
-    if isinstance(message, ToolMessage | HumanMessage) and is_blank(message):
+    if is_blank(message) and not isinstance(message, SystemMessage):
         content = "(no output)" if isinstance(message, ToolMessage) else "(empty message)"
     if isinstance(message, ToolMessage | HumanMessage | SystemMessage):
         return message.model_copy(update={"content": content})
-    return HumanMessage(content or "(empty message)", id=message.id)
+    return HumanMessage(content, id=message.id)
 
 
 def _clean_reply(message: AIMessage, content: Any) -> AIMessage:
@@ -243,9 +244,9 @@ def _blocks(message: BaseMessage) -> list[Any]:
 
 
 def _ended(messages: list[BaseMessage]) -> list[BaseMessage]:
-    """A user message at both ends, where a reply stands there."""
-    if messages and isinstance(messages[0], AIMessage):
+    """A user message at both ends, where a reply or nothing stands there."""
+    if not messages or isinstance(messages[0], AIMessage):
         messages = [HumanMessage(CONTINUE), *messages]
-    if messages and isinstance(messages[-1], AIMessage):
+    if isinstance(messages[-1], AIMessage):
         messages = [*messages, HumanMessage(CONTINUE)]
     return messages

@@ -18,6 +18,9 @@ OTHER_FILES: Final = (
     "Look at it before you rely on anything."
 )
 
+_KINDS: Final[dict[str, type]] = {"call_errors": dict, "remarks": list, "partial": bool}
+"""Of the notes that are no text."""
+
 Content = str | list[str | dict[Any, Any]]
 
 FIELD: Final = "headway"
@@ -52,9 +55,12 @@ def about_files(text: str) -> int:
 
 
 def meta(message: BaseMessage) -> dict[str, Any]:
-    """headway's notes on a message (`problem`, `finish`, `call_errors`, …); {} where none."""
+    """headway's notes on a message (`problem`, `finish`, `call_errors`, …); {} where none. What an
+    edit by hand made of another type counts as absent."""
     found = message.response_metadata.get(FIELD)
-    return found if isinstance(found, dict) else {}
+    if not isinstance(found, dict):
+        return {}
+    return {name: note for name, note in found.items() if isinstance(note, _KINDS.get(name, str))}
 
 
 def is_human(message: BaseMessage) -> bool:

@@ -181,7 +181,7 @@ def commands_run(messages: Sequence[BaseMessage]) -> list[CommandRun]:
         if changed:
             last_change = index
         result = result_of(step)
-        if step.tool_call.name == "bash" and "exit_code" in result:
+        if step.tool_call.name == "bash" and isinstance(result.get("exit_code", ""), int | None):
             run = CommandRun(
                 command=str(step.tool_call.args.get("command", "")),
                 exit_code=result["exit_code"],

@@ -125,8 +125,6 @@ class State(TypedDict, total=False):
     """The detector's bounded memory. Written by progress, cleared by enter."""
     hw_verdict: dict[str, Any]
     """What progress decided. Read and emptied by truncate."""
-    hw_goto: Any
-    """A parked hand-off target. Written by tools, followed by truncate."""
     hw_window: dict[str, Any]
     """What requests shorten. Written by agent."""
     hw_files: str

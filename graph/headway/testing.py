@@ -7,7 +7,7 @@ same replies; both work with bind_tools, invoke, stream and their async forms.
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
@@ -21,12 +21,17 @@ from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.runnables import Runnable
 from langchain_core.utils.function_calling import convert_to_openai_tool
+from langgraph.errors import GraphBubbleUp
 
 from headway.history import merged_names
+from headway.models.failure import ModelFailure, classify
 from headway.notes import AUTHOR, about_files
 from headway.reply import RAW_CALLS
 from headway.usage import wire_usage
 from headway_tools.errors import HeadwayError
+
+_KEYS: Final = {"content", "reasoning", "tool_calls", "finish_reason", "usage", "refusal"}
+"""Of a script's entry."""
 
 Policy = Callable[[list[BaseMessage], list[dict[str, Any]]], AIMessage]
 """(the request's messages, the bound tools in OpenAI form) → the reply."""
@@ -36,7 +41,7 @@ class PolicyModel(BaseChatModel):
     """A chat model whose reply is `policy(messages, tools)`.
 
     The policy should depend on its arguments only. An exception of it reaches the caller of the
-    model, as an endpoint's would.
+    model, as an endpoint's would; one of a mistake in it is not tried again (`ModelFailure`).
     """
 
     policy: Policy
@@ -61,8 +66,20 @@ class PolicyModel(BaseChatModel):
         tools: list[dict[str, Any]] | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        reply = self.policy(messages, tools or [])
+        reply = self._reply(messages, tools or [])
         return ChatResult(generations=[ChatGeneration(message=reply)])
+
+    def _reply(self, messages: list[BaseMessage], tools: list[dict[str, Any]]) -> AIMessage:
+        try:
+            return self.policy(messages, tools)
+        except (GraphBubbleUp, HeadwayError):
+            raise
+        except Exception as error:
+            failure = classify(error)
+            if failure.kind != "bad_response":
+                raise
+            what = f"the policy raised {type(error).__name__}: {failure.message}"
+            raise ModelFailure("bad_response", what) from error
 
     def _stream(
         self,
@@ -73,7 +90,7 @@ class PolicyModel(BaseChatModel):
         tools: list[dict[str, Any]] | None = None,
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
-        for chunk in _chunks(self.policy(messages, tools or [])):
+        for chunk in _chunks(self._reply(messages, tools or [])):
             generation = ChatGenerationChunk(message=chunk)
             if run_manager:
                 run_manager.on_llm_new_token(str(chunk.content), chunk=generation)
@@ -107,7 +124,8 @@ class ScriptedModel(PolicyModel):
     An entry is plain data: `{"content", "reasoning", "tool_calls": [{"name", "args", "id"}],
     "finish_reason", "usage": {"prompt_tokens", "completion_tokens"}, "refusal"}`, all optional;
     `args` may be a string, which is then what the model wrote, valid or not. Which entry is next
-    is read from the history (`spoken`), so a fork continues at its own place.
+    is read from the history (`spoken`), so a fork continues at its own place. A used-up script is
+    a `ModelFailure`, as an endpoint that refuses to go on would be.
     """
 
     script: list[dict[str, Any]]
@@ -121,7 +139,7 @@ class ScriptedModel(PolicyModel):
         """Read a script, one JSON object a line; empty lines and lines with # are skipped.
 
         Raises:
-            HeadwayError: no such file, or a line that is no JSON object.
+            HeadwayError: no such file, or a line that is no entry.
         """
         try:
             lines = Path(path).read_text(encoding="utf-8").splitlines()
@@ -136,10 +154,8 @@ class ScriptedModel(PolicyModel):
     def _next(self, messages: list[BaseMessage], tools: list[dict[str, Any]]) -> AIMessage:
         at = spoken(messages)
         if at >= len(self.script):
-            return AIMessage(
-                f"(the script has {len(self.script)} replies and they are used up)",
-                response_metadata={"finish_reason": "stop"},
-            )
+            what = f"the script has {len(self.script)} replies and they are used up"
+            raise ModelFailure("invalid_request", what)
         return _reply(self.script[at], at)
 
 
@@ -174,6 +190,14 @@ def _entry(path: str | Path, at: int, line: str) -> dict[str, Any]:
         raise HeadwayError(f"{path}, line {at}: not JSON ({error})") from error
     if not isinstance(entry, dict):
         raise HeadwayError(f'{path}, line {at}: write an object like {{"content": "Hello"}}')
+    if wrong := set(entry) - _KEYS:
+        known = ", ".join(sorted(_KEYS))
+        raise HeadwayError(f"{path}, line {at}: no such key: {min(wrong)}; known are {known}")
+    calls = entry.get("tool_calls") or []
+    if not isinstance(calls, list) or not all(isinstance(call, dict) for call in calls):
+        raise HeadwayError(f'{path}, line {at}: tool_calls is a list of {{"name", "args"}} objects')
+    if not isinstance(entry.get("content"), str | list | None):
+        raise HeadwayError(f"{path}, line {at}: content is a text")
     return entry
 
 

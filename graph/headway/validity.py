@@ -1,5 +1,6 @@
 """What the strictest server would refuse about a conversation."""
 
+import json
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import pairwise
@@ -19,6 +20,12 @@ _CALL_BLOCKS = frozenset(
 
 
 _THINKING_BLOCKS = frozenset({"reasoning", "thinking", "redacted_thinking"})
+
+_SHOWN_BLOCKS = frozenset(
+    {"text", "text-plain", "image_url", "image", "input_audio", "audio", "video_url", "video",
+     "file", "document", "media"}
+)  # fmt: skip
+"""Of a person's or a tool's message; a reply's own blocks go back to the model that made them."""
 
 
 def problems(
@@ -40,9 +47,10 @@ def _faults(message: BaseMessage) -> Iterator[str]:
     if not is_plain(message.content):
         yield "text that cannot be sent"
     if isinstance(message.content, list) and any(
-        is_unsendable(block, message) for block in message.content
+        is_unsendable(block, message) or as_part(block, message) != block
+        for block in message.content
     ):
-        yield "a call, thinking or an empty text among the parts of the content"
+        yield "a call, thinking, an empty text or an unknown form among the parts of the content"
     if isinstance(message, AIMessage):
         yield from _reply_faults(message)
     elif is_blank(message):
@@ -66,7 +74,9 @@ def _order_faults(messages: Sequence[BaseMessage]) -> Iterator[str]:
     if any(kind == "system" for kind in kinds[1:]):
         yield "a system message behind the first"
     spoken = [kind for kind in kinds if kind != "system"]
-    if spoken and spoken[0] == "ai":
+    if not spoken:
+        yield "nothing is said"
+    elif spoken[0] == "ai":
         yield "a reply is the first message"
     if spoken and spoken[-1] == "ai" and not getattr(messages[-1], "tool_calls", None):
         yield "a reply is the last message"
@@ -105,6 +115,19 @@ def is_call_block(block: Any) -> bool:
     return isinstance(block, dict) and block.get("type") in _CALL_BLOCKS
 
 
+def as_part(block: Any, message: BaseMessage) -> Any:
+    """A content block in a form that clients send: itself, or a text block with its text."""
+    if not isinstance(block, dict):
+        return {"type": "text", "text": str(block)}
+    kind, text = block.get("type"), block.get("text")
+    if kind == "text":
+        return block if isinstance(text, str) else {**block, "text": str(text or "")}
+    known = kind in _SHOWN_BLOCKS | _CALL_BLOCKS | _THINKING_BLOCKS
+    if known or not block or isinstance(message, AIMessage):
+        return block
+    return {"type": "text", "text": json.dumps(block, ensure_ascii=False)}
+
+
 def is_unsendable(block: Any, message: BaseMessage) -> bool:
     """A content block that no request should hold in this message; thinking goes back, if at all,
     to the model that made it."""
@@ -113,11 +136,11 @@ def is_unsendable(block: Any, message: BaseMessage) -> bool:
 
 
 def is_void_block(block: Any) -> bool:
-    """A content block that no request should hold: a call, or a text that is empty."""
+    """A content block that no request should hold: a call, or one that is empty."""
     if not isinstance(block, dict):
-        return False
+        return not str(block).strip()
     return is_call_block(block) or (
-        block.get("type") == "text" and not str(block.get("text") or "").strip()
+        block.get("type", "text") == "text" and not str(block.get("text") or "").strip()
     )
 
 

@@ -11,6 +11,7 @@ from langchain_core.runnables import RunnableLambda
 from langgraph.graph import END, START, MessagesState, StateGraph
 from wire_support import WAYS, ask, bash
 
+from headway import run_agent
 from headway.models.call import acall_model, call_model
 from headway.models.named import open_model
 from headway.reply import settle
@@ -128,9 +129,23 @@ def test_a_script_is_read_by_the_place_in_the_history(way: str) -> None:
     assert ask(model, way, fork).content == "one"
 
 
-def test_a_script_that_is_used_up_says_so() -> None:
-    reply = ScriptedModel([]).invoke([TASK])
-    assert "used up" in str(reply.content)
+def test_a_script_that_is_used_up_is_no_answer() -> None:
+    outcome = run_agent("Go.", model=ScriptedModel([]), memory=True)
+    assert (outcome.status, outcome.answer) == ("model_error", "")
+    assert "used up" in outcome.missing
+
+
+def test_a_policy_with_a_mistake_is_asked_once() -> None:
+    asked: list[int] = []
+
+    def policy(messages: list[BaseMessage], tools: list[dict[str, Any]]) -> AIMessage:
+        asked.append(len(messages))
+        return AIMessage(messages[7].content)
+
+    outcome = run_agent("Go.", model=PolicyModel(policy=policy), memory=True)
+    assert outcome.status == "model_error"
+    assert "the policy raised IndexError" in outcome.missing
+    assert len(asked) == 1
 
 
 def test_a_note_behind_a_kept_reply_is_not_counted_twice() -> None:
@@ -149,7 +164,15 @@ def test_a_script_file_is_json_lines(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "words"), [(None, "cannot read"), ("[1]", "line 1"), ("\n{oops", "line 2: not JSON")]
+    ("text", "words"),
+    [
+        (None, "cannot read"),
+        ("[1]", "line 1"),
+        ("\n{oops", "line 2: not JSON"),
+        ('{"contnt": "Hello"}', "line 1: no such key: contnt"),
+        ('{"tool_calls": {"name": "bash"}}', "tool_calls is a list"),
+        ('{"content": 3}', "content is a text"),
+    ],
 )
 def test_a_bad_script_file_names_the_line(tmp_path: Path, text: str | None, words: str) -> None:
     path = tmp_path / "script.jsonl"

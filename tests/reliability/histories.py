@@ -6,6 +6,7 @@ from typing import Any
 from hypothesis import strategies as st
 from langchain_core.messages import (
     AIMessage,
+    AIMessageChunk,
     BaseMessage,
     ChatMessage,
     FunctionMessage,
@@ -13,6 +14,7 @@ from langchain_core.messages import (
     SystemMessage,
     ToolMessage,
 )
+from langchain_core.tools import tool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from wire_support import sent
 
@@ -27,11 +29,13 @@ texts = st.sampled_from(["", " ", "fine", "\x00", "a\ud800b", "I'll run it now."
 values = st.sampled_from(["", "{", "[1]", "null", '{"text": "a"}', '{"text": 3}', "\ud800", None])
 
 
+@tool
 def echo(text: str) -> str:
     """Say it again."""
     return text
 
 
+@tool
 def boom() -> str:
     """Fail."""
     raise RuntimeError("boom")
@@ -54,6 +58,13 @@ blocks = st.sampled_from([
     {"type": "function_call", "name": "echo", "arguments": "{}", "call_id": "c0"},
     {"type": "tool_use", "name": "echo", "input": {}, "id": "c1"},
     {"type": "reasoning", "reasoning": "hm"},
+    {"type": "text", "text": None},
+    {"type": "text"},
+    {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}},
+    {"type": "novel", "value": float("nan")},
+    {},
+    "bare",
+    "",
 ])  # fmt: skip
 contents = st.one_of(texts, st.lists(blocks, max_size=3))
 
@@ -74,13 +85,39 @@ replies = st.one_of(
 )  # fmt: skip
 """What a model may return."""
 
+notes = st.sampled_from([
+    {},
+    {"headway": "x"},
+    {"headway": {"call_errors": None, "remarks": None, "problem": 3}},
+    {"headway": {"remarks": "x", "partial": True}},
+    {"finish_reason": 3},
+])  # fmt: skip
+extras = st.sampled_from([
+    {},
+    {"tool_calls": "x"},
+    {"tool_calls": [3], "function_call": 3},
+    {"reasoning_content": 3, "refusal": 3},
+    {"headway_raw_calls": [3]},
+    {"headway_reading": "x"},
+    {"merged": [3], "code": 3},
+])  # fmt: skip
+
 asides = st.one_of(
-    st.builds(HumanMessage, contents),
+    st.builds(HumanMessage, contents, name=st.sampled_from([None, "headway"])),
+    st.builds(
+        AIMessage, contents, tool_calls=st.lists(good_calls, max_size=2), response_metadata=notes,
+        additional_kwargs=extras,
+    ),
+    st.builds(AIMessageChunk, contents, tool_calls=st.lists(good_calls, max_size=2)),
+    st.builds(
+        ToolMessage, contents, tool_call_id=ids.map(lambda i: i or ""), response_metadata=notes,
+        additional_kwargs=extras, artifact=st.sampled_from([None, "x", {"output": 3}]),
+    ),
     st.builds(SystemMessage, texts),
     st.builds(lambda text, id_: ToolMessage(text, tool_call_id=id_ or ""), texts, ids),
     st.builds(lambda text: ChatMessage(text, role="developer"), texts),
     st.builds(lambda text: FunctionMessage(text, name="echo"), texts),
-)
+)  # fmt: skip
 
 conversations = st.lists(st.one_of(replies, asides), max_size=7)
 """What a host may hand over, or a person may write into a state."""

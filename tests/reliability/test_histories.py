@@ -2,6 +2,7 @@
 whatever a model returned, a host handed over, a person edited, or a crash left."""
 
 from contextlib import suppress
+from functools import cache
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from langgraph.types import StateSnapshot
 from headway.build import make_parts
 from headway.context import Context
 from headway.history import problems
+from headway.parts import Parts
 from headway.request import build
 from headway_tools.errors import HeadwayError
 from reliability.histories import Checked, body_problems, boom, conversations, echo, replies
@@ -30,14 +32,18 @@ def run(agent: Any, given: Any, config: dict[str, Any] = THREAD) -> None:
     agent.invoke(given, config)
 
 
+@cache
+def parts() -> Parts:
+    return make_parts(None, tools=[echo, boom], name="headway", options={"memory": True})
+
+
 def every_state(agent: Any) -> list[StateSnapshot]:
     return [state for state in agent.get_state_history(THREAD) if state.values.get("messages")]
 
 
 def holds(state: StateSnapshot) -> None:
     """The request that would be built from this checkpoint is valid."""
-    parts = make_parts(None, tools=[echo, boom], name="headway", options={"memory": True})
-    request = build(state.values, parts=parts, context=Context())  # type: ignore[arg-type]
+    request = build(state.values, parts=parts(), context=Context())  # type: ignore[arg-type]
     assert problems(request.messages) == []
     assert body_problems(request.messages, request.tools) == []
 
@@ -88,11 +94,16 @@ def check_branches(script: list[AIMessage], ask: str, at: int, way: str) -> None
     assert model.problems == []
 
 
-def check_edits(script: list[AIMessage], edit: list[BaseMessage], at: int, node: str) -> None:
+def check_edits(
+    script: list[AIMessage], edit: list[BaseMessage], over: list[int], at: int, node: str
+) -> None:
+    """Messages written into a state, in the place of those that `over` numbers."""
     model, agent = start(script, "never")
     states = every_state(agent)
-    place = states[at % len(states)].config
-    edited = agent.update_state(place, {"messages": edit}, as_node=node)
+    state = states[at % len(states)]
+    known = dict(enumerate(m.id for m in state.values["messages"]))
+    edit = [m.model_copy(update={"id": known.get(n)}) for m, n in zip(edit, over, strict=False)]
+    edited = agent.update_state(state.config, {"messages": edit}, as_node=node)
     holds(agent.get_state(edited))
     run(agent, None, {**edited, **LIMIT})
     run(agent, {"messages": [HumanMessage("And now?")]})
@@ -102,6 +113,7 @@ def check_edits(script: list[AIMessage], edit: list[BaseMessage], at: int, node:
 
 
 scripts = st.lists(replies, max_size=5)
+over = st.lists(st.integers(-9, 9), min_size=7, max_size=7)
 places = st.integers(0, 60)
 ways = st.sampled_from(["message", "fork", "crash", "later"])
 nodes = st.sampled_from(["enter", "agent", "tools", "progress", "truncate", "verify"])
@@ -133,11 +145,11 @@ def test_a_fork_a_crash_and_a_new_message_leave_valid_requests(
 
 @pytest.mark.slow
 @few
-@given(scripts, conversations, places, nodes)
+@given(scripts, conversations, over, places, nodes)
 def test_an_edited_state_leaves_valid_requests(
-    script: list[AIMessage], edit: list[BaseMessage], at: int, node: str
+    script: list[AIMessage], edit: list[BaseMessage], over: list[int], at: int, node: str
 ) -> None:
-    check_edits(script, edit, at, node)
+    check_edits(script, edit, over, at, node)
 
 
 @pytest.mark.slow
@@ -156,11 +168,11 @@ def test_branches_at_length(script: list[AIMessage], ask: str, at: int, way: str
 
 @pytest.mark.slow
 @many
-@given(scripts, conversations, places, nodes)
+@given(scripts, conversations, over, places, nodes)
 def test_edits_at_length(
-    script: list[AIMessage], edit: list[BaseMessage], at: int, node: str
+    script: list[AIMessage], edit: list[BaseMessage], over: list[int], at: int, node: str
 ) -> None:
-    check_edits(script, edit, at, node)
+    check_edits(script, edit, over, at, node)
 
 
 FOUND_47: dict[str, list[Any]] = {

@@ -7,7 +7,7 @@ parser repairs a cut call into a valid one, and its client refuses lists before 
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from langchain_core.messages import AIMessage, AIMessageChunk, InvalidToolCall, ToolCall
 from langchain_core.messages.ai import UsageMetadata
@@ -18,6 +18,12 @@ from headway.models.sse import EventReader
 from headway.reply import RAW_CALLS
 from headway.usage import wire_usage
 from headway_tools.values import bounded, clean_text
+
+_FAILED: Final = frozenset(
+    {"error", "abort", "aborted", "cancelled", "network_error", "engine_overloaded",
+     "insufficient_system_resource"}
+)  # fmt: skip
+"""Reasons to stop that are the server's trouble: what came before them is no reply."""
 
 
 @dataclass
@@ -51,6 +57,8 @@ class Completion:
     usage: UsageMetadata | None = None
     chosen: bool = False
     """A choice was seen."""
+    half: str = ""
+    """The first half of a surrogate pair, whose second comes with the next piece of the text."""
 
     def take(self, body: object, *, whole: bool = False) -> AIMessageChunk:
         """Add a whole completion or one chunk of it; what was new, as a message chunk.
@@ -60,8 +68,8 @@ class Completion:
         """
         if not isinstance(body, Mapping):
             raise BadReply(f"the endpoint sent no completion object: {bounded(repr(body), 200)}")
-        if body.get("error"):
-            raise _error_reply(body)
+        if error := _error_of(body):
+            raise _error_reply(error)
         self.usage = wire_usage(body.get("usage")) or self.usage
         self.model = _string(body.get("model")) or self.model
         choices = body.get("choices")
@@ -69,7 +77,12 @@ class Completion:
         if not isinstance(choice, Mapping):
             return AIMessageChunk(content="")
         self.finish = _string(choice.get("finish_reason")) or self.finish
-        said = choice.get("delta") or choice.get("message")
+        if error := choice.get("error"):
+            raise _error_reply(error)
+        if (self.finish or "").lower() in _FAILED:
+            raise BadReply(f"the endpoint broke the reply off: {self.finish}")
+        said = choice.get("delta")
+        said = choice.get("message") if said is None else said
         if isinstance(choice.get("text"), str):
             said = {"content": choice["text"]}
         self.chosen = self.chosen or isinstance(said, Mapping) or "delta" in choice
@@ -79,12 +92,14 @@ class Completion:
 
     def _take_said(self, said: Mapping[str, Any], *, whole: bool) -> AIMessageChunk:
         text, inner = _content(said.get("content"))
+        text, self.half = _whole(self.half + text)
         reasoning = inner or _first_string(said, "reasoning_content", "reasoning")
         self.text += text
         self.reasoning += reasoning
         self.refusal += _string(said.get("refusal")) or ""
         calls = said.get("tool_calls")
-        entries = [c for c in calls if isinstance(c, Mapping)] if isinstance(calls, list) else []
+        listed = calls if isinstance(calls, list) else [calls]
+        entries = [call for call in listed if isinstance(call, Mapping)]
         if not entries and isinstance(said.get("function_call"), Mapping):
             entries = [{"index": 0, "function": said["function_call"]}]
         return AIMessageChunk(
@@ -98,8 +113,7 @@ class Completion:
         function = function if isinstance(function, Mapping) else entry
         given = function.get("arguments")
         args = given if isinstance(given, str) else "" if given is None else json.dumps(given)
-        index = entry.get("index")
-        index = index if isinstance(index, int) else None
+        index = _index(entry.get("index"))
         name, id_ = _string(function.get("name")) or "", _string(entry.get("id"))
         draft = self._begin(index) if whole else self._draft(index, id_, name, args)
         new_name = "" if draft.name == name else name
@@ -109,7 +123,10 @@ class Completion:
 
     def _draft(self, index: int | None, id_: str | None, name: str, args: str) -> Draft:
         """The draft that a piece belongs to; a new one where it begins another call."""
-        same = [one for one in self.calls if index is None or one.wire_index == index]
+        if index is None and (known := [one for one in self.calls if id_ and one.id == id_]):
+            same = known
+        else:
+            same = [one for one in self.calls if index is None or one.wire_index == index]
         last = same[-1] if same else None
         if last is None or _begins_another(last, index, id_, name, args):
             return self._begin(index)
@@ -181,7 +198,7 @@ def read_completion(body: bytes) -> AIMessage:
         BadReply: an error object, an HTML page, no choices, no message.
     """
     completion = Completion()
-    completion.take(_parsed(body.decode("utf-8", "replace")), whole=True)
+    completion.take(_parsed(body.decode("utf-8-sig", "replace")), whole=True)
     if not completion.chosen:
         raise BadReply(f"the endpoint sent no message: {_preview(body)}")
     return completion.message()
@@ -209,7 +226,7 @@ class StreamReader:
         yield from self._read(self._events.close())
         completion = self._completion
         if not self._events.saw_events:
-            body = _parsed(self._events.head.decode("utf-8", "replace"))
+            body = _parsed(self._events.head.decode("utf-8-sig", "replace"))
             yield completion.take(body, whole=True)
             self.done = True
         if not self.done and completion.finish is None:
@@ -254,13 +271,33 @@ def _preview(body: bytes) -> str:
     return bounded(" ".join(body.decode("utf-8", "replace").split()), 200) or "(nothing)"
 
 
-def _error_reply(body: Mapping[str, Any]) -> BadReply:
-    error = body["error"]
+def _error_of(body: Mapping[str, Any]) -> object:
+    """The error that a body is, with or without an envelope; None for a completion."""
+    named = body.get("error")
+    if named or "choices" in body:
+        return named
+    return body if any(body.get(key) for key in ("message", "detail", "msg")) else None
+
+
+def _error_reply(error: object) -> BadReply:
     if not isinstance(error, Mapping):
         return BadReply(str(error), body={"error": {"message": str(error)}})
     code = error.get("code") or error.get("status")
     status = int(code) if isinstance(code, int | str) and str(code).isdigit() else None
-    return BadReply(str(error.get("message") or error), status, body)
+    return BadReply(str(error.get("message") or error), status, {"error": error})
+
+
+def _index(value: object) -> int | None:
+    """The server's number of a call, also where it is written as text or as a float."""
+    try:
+        return None if value is None else int(value)  # type: ignore[call-overload]
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _whole(text: str) -> tuple[str, str]:
+    """`text` without half a surrogate pair at its end, and that half."""
+    return (text[:-1], text[-1]) if "\ud800" <= text[-1:] <= "\udbff" else (text, "")
 
 
 def _content(content: object) -> tuple[str, str]:

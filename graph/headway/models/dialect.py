@@ -128,7 +128,9 @@ def _learn_tools(dialect: Dialect, payload: dict[str, Any], text: str) -> Dialec
 
 
 def _names(text: str, field: str) -> bool:
-    return re.search(rf"\b{field}\b", text) is not None
+    """Whether `text` names the field, as it is written or in words."""
+    words = field.replace("_", "[_ ]")
+    return re.search(rf"\b{words}\b", text, re.IGNORECASE) is not None
 
 
 def _has_strict(payload: dict[str, Any]) -> bool:

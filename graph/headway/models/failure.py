@@ -73,7 +73,8 @@ CONTEXT_WORDS = re.compile(
     r"range of input length|input token count|maximum prompt length|max(?:imum)?[_ ]prompt[_ ]tok|"
     r"reduce the length|exceeded model token limit|exceeds? the (?:maximum|max)[\w ]* tokens|"
     r"maximum (?:input|number of(?: input)?) (?:length|tokens)|longer than the model|"
-    r"tokens in request more than max|larger than the maximum|exceeds? .{0,40}token limit",
+    r"tokens in request more than max|larger than the maximum|exceeds? .{0,40}token limit|"
+    r"tokens`? \+ `?max_new_tokens`? must be",
     re.IGNORECASE,
 )
 _NO_TOOLS = re.compile(
@@ -89,7 +90,8 @@ _NO_TOOLS = re.compile(
 )
 _QUOTA = re.compile(
     r"insufficient[_ ](?:quota|balance|credits?|funds)|exceeded your current quota|billing|"
-    r"credit balance|out of credits|quota exhausted|payment required",
+    r"credit balance|out of credits|quota exhausted|payment required|"
+    r"余额不足|欠费",
     re.IGNORECASE,
 )
 _RATE = re.compile(r"rate[_ -]?limit|too many requests|tokens per min|requests per min", re.I)
@@ -105,17 +107,20 @@ def classify(error: BaseException) -> ModelFailure:
     text = _text(error)
     status = _status(error)
     kind = _kind(error, status, text)
-    known = kind != "bad_response" or isinstance(
-        error, BadReply | ValueError | KeyError | TypeError
-    )
     return ModelFailure(
         kind=kind,
         message=bounded(" ".join(clean_text(text).split()), 600) or type(error).__name__,
-        retryable=kind in RETRYABLE and known,
+        retryable=kind in RETRYABLE and (kind != "bad_response" or _misread(error)),
         status_code=status,
         retry_after=_retry_after(error, text) if kind in ("rate_limited", "server") else None,
         billed=kind == "timeout" or (kind == "connection" and not _unreached(error)),
     )
+
+
+def _misread(error: BaseException) -> bool:
+    """Whether a client stumbled over what an endpoint sent, which may be better the next time."""
+    stumbled = BadReply | ValueError | LookupError | TypeError | AttributeError
+    return isinstance(error, stumbled) or type(error).__name__ == "DecodingError"
 
 
 def _unreached(error: BaseException) -> bool:
@@ -127,12 +132,14 @@ def _unreached(error: BaseException) -> bool:
 
 
 def _kind(error: BaseException, status: int | None, text: str) -> FailureKind:
-    if status is None or status < 400 or isinstance(error, BadReply):
+    if status is None or status < 300 or isinstance(error, BadReply):
         return _kind_without_status(error, status, text)
     return _kind_of_status(status, text)
 
 
 def _kind_of_status(status: int, text: str) -> FailureKind:
+    if 300 <= status < 400:
+        return "invalid_request"
     if _RATE.search(text) and status in (413, 429):
         return "quota" if _QUOTA.search(text) else "rate_limited"
     if status == 413 or (status != 429 and CONTEXT_WORDS.search(text)):
@@ -155,7 +162,7 @@ def _kind_of_status(status: int, text: str) -> FailureKind:
 
 
 def _kind_without_status(error: BaseException, status: int | None, text: str) -> FailureKind:
-    if status is not None and 400 <= status < 600:
+    if status is not None and 300 <= status < 600:
         return _kind_of_status(status, text)
     names = {cls.__name__ for cls in type(error).__mro__}
     if isinstance(error, TimeoutError | asyncio.TimeoutError) or any("Timeout" in n for n in names):

@@ -1,5 +1,6 @@
 """Server-sent events from bytes, cut anywhere: only the `data` lines of completions streams."""
 
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 
 
@@ -35,6 +36,7 @@ class EventReader:
     saw_events = False
 
     def _line(self, line: bytes) -> Iterator[str]:
+        line = line.removeprefix(BOM_UTF8)
         if line.startswith(b"data:"):
             self.saw_events = True
             self._data.append(line[5:].removeprefix(b" "))

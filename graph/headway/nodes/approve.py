@@ -13,7 +13,7 @@ from headway.context import Context
 from headway.history import open_calls
 from headway.notes import FIELD, is_human, meta
 from headway.parts import Parts, Update
-from headway.state import Run, State, Stop
+from headway.state import State, Stop
 
 MOST_REJECTIONS: Final = 3
 """Of one call in a run: then the run ends, instead of asking once more (deepagents#2946)."""
@@ -24,8 +24,8 @@ MOST_SHOWN: Final = 500
 
 def approve(state: State, runtime: Runtime[Context], *, parts: Parts) -> Update:
     """Ask until the answer fits the question; an edited call replaces the model's own, by id."""
-    pending = open_calls(state["messages"])
-    asked = [call for call in pending.calls if call["id"] in state["hw_run"].get("ask", [])]
+    pending, run = open_calls(state["messages"]), state.get("hw_run", {})
+    asked = [call for call in pending.calls if call["id"] in run.get("ask", [])]
     if not asked or pending.message is None:
         return {"hw_decisions": {}}
     payload = question(asked)
@@ -36,7 +36,7 @@ def approve(state: State, runtime: Runtime[Context], *, parts: Parts) -> Update:
         update["messages"] = [edited(pending.message, read)]
     refused = [call for call in asked if read[call["id"] or ""]["type"] == "reject"]
     if stop := too_often(state["messages"], refused):
-        update["hw_run"] = Run(**{**state["hw_run"], "stop": stop})
+        update["hw_run"] = {**run, "stop": stop}
     return update
 
 

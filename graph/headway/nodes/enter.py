@@ -57,7 +57,6 @@ def enter(state: State, runtime: Runtime[Context], *, parts: Parts) -> Update:
         "hw_decisions": {},
         "hw_verdict": {},
         "hw_progress": {},
-        "hw_goto": None,
         "outcome": {},
         "messages": place(messages, answers) if answers else [],
     }

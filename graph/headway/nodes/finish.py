@@ -27,7 +27,7 @@ ENDS: Final = frozenset(("", "n", "no", "stop", "end", "quit"))
 
 def finish(state: State, runtime: Runtime[Context], *, parts: Parts) -> Update:
     """Close what is open, say in data why the run stopped, and what was established."""
-    run = state["hw_run"]
+    run = state.get("hw_run", {})
     stop = run.get("stop") or Stop(status="limit", limit="steps")
     result = outcome(
         state,

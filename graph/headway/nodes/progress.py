@@ -13,7 +13,7 @@ from headway.notes import meta
 from headway.observe import texts
 from headway.parts import Parts, Update
 from headway.progress import CallFact, Round, detect
-from headway.state import State, Stop
+from headway.state import Run, State, Stop
 from headway.steps import THINK
 
 
@@ -27,14 +27,15 @@ def progress(state: State, runtime: Runtime[Context], *, parts: Parts) -> Update
         _round(state, message, runtime, parts),
         parts.settings.progress,
     )
-    run = {**state["hw_run"], "files_seen": state.get("hw_files", "")}
+    before = state.get("hw_run", {})
+    run: Run = {**before, "files_seen": state.get("hw_files", "")}
     if verdict.level == "stop":
         run["stop"] = Stop(status="no_progress", evidence=verdict.evidence)
     told: dict[str, Any] = {}
     if verdict.level != "go_on":
         runtime.stream_writer({"type": "note", "about": "progress", "text": verdict.advice})
         told = {"level": verdict.level, "rule": verdict.rule, "advice": verdict.advice}
-    changes = {"hw_run": run} if run != state["hw_run"] else {}
+    changes = {"hw_run": run} if run != before else {}
     return {"hw_progress": memory, "hw_verdict": told, **changes}
 
 
@@ -71,7 +72,7 @@ def _round(state: State, message: AIMessage, runtime: Runtime[Context], parts: P
     observations = {o["call"]: o for o in state.get("hw_observations", []) if "call" in o}
     seen = texts(list(observations.values()), parts.env(state, runtime), parts)
     bad = meta(message).get("call_errors", {})
-    files, before = state.get("hw_files", ""), state["hw_run"].get("files_seen", "")
+    files, before = state.get("hw_files", ""), state.get("hw_run", {}).get("files_seen", "")
     return Round(
         calls=tuple(
             CallFact(

@@ -164,7 +164,7 @@ def refuse(call: ToolCall, state: State, *, spent: bool) -> ToolMessage | None:
             call,
             ToolFailure("rejected", f"a person rejected this call: {why}", "do it another way"),
         )
-    if (call["id"] in state["hw_run"].get("ask", []) and kind not in RUN) or call[
+    if (call["id"] in state.get("hw_run", {}).get("ask", []) and kind not in RUN) or call[
         "name"
     ] == ASK_USER:
         return _answer(call, ToolFailure("not_run", "nobody approved this call", "go on without"))
@@ -206,31 +206,24 @@ async def _awrap(request: ToolCallRequest, execute: Callable[[ToolCallRequest], 
 
 
 def _join(outputs: Sequence[Any], batch: Batch, files: str) -> Any:
-    """One update: references in call order, the parked hand-off target, other updates through."""
+    """One update: references in call order; a hand-off to the parent goes through."""
     observations: list[Observation] = []
     commands: list[Command[Any]] = []
-    goto: Any = None
     for output in outputs:
         for item in output if isinstance(output, list) else [output]:
             if isinstance(item, Command) and item.graph == Command.PARENT:
                 commands.append(item)
                 continue
             update: Any = (item.update or {}) if isinstance(item, Command) else item
-            if isinstance(item, Command):
-                goto = item.goto or goto
-            update = {"messages": [update]} if isinstance(update, ToolMessage) else dict(update)
+            said = [update] if isinstance(update, ToolMessage) else update.get("messages", [])
             observations += [
                 _reference(message)
-                for message in convert_to_messages(update.pop("messages", []))
+                for message in convert_to_messages(said)
                 if not isinstance(message, RemoveMessage)
             ]
-            if update:
-                commands.append(Command(update=update))
     made: Update = {"hw_observations": observations, "hw_run": _counted(batch, files)}
     if batch.files:
         made["hw_files"] = batch.files
-    if goto:
-        made["hw_goto"] = goto
     return [made, *commands] if commands else made
 
 

@@ -37,7 +37,7 @@ def truncate(state: State, runtime: Runtime[Context], *, parts: Parts) -> Update
         )
     if answers:
         advice = (state.get("hw_verdict") or {}).get("advice", "")
-        budget = left(state["hw_run"], parts.limits(runtime))
+        budget = left(state.get("hw_run", {}), parts.limits(runtime))
         remarks = (f"{remark}." for remark in meta(message).get("remarks", [])) if message else ()
         answers[-1].content = annotate(
             answers[-1].content, " ".join(filter(None, (*remarks, advice, budget)))

@@ -57,7 +57,8 @@ async def averify(state: State, runtime: Runtime[Context], *, parts: Parts) -> U
 
 
 def _judge(state: State, runtime: Runtime[Context], parts: Parts, cancel: Cancel | None) -> Update:
-    problem = state["hw_run"].get("reply", {}).get("problem")
+    before = state.get("hw_run", {})
+    problem = before.get("reply", {}).get("problem")
     if problem is not None:
         return _reject(state, parts, problem, SAID.get(problem, ""))
     settings = parts.settings
@@ -66,10 +67,10 @@ def _judge(state: State, runtime: Runtime[Context], parts: Parts, cancel: Cancel
     started = time.monotonic()
     result = run_check(state, parts.env(state, runtime), parts, parts.limits(runtime), cancel)
     run: Run = {
-        **state["hw_run"],
-        "seconds": state["hw_run"].get("seconds", 0.0) + time.monotonic() - started,
+        **before,
+        "seconds": before.get("seconds", 0.0) + time.monotonic() - started,
         "structured": result.structured,
-        "warnings": _with(state["hw_run"].get("warnings", []), result.warnings),
+        "warnings": _with(before.get("warnings", []), result.warnings),
     }
     checked: State = {**state, "hw_run": run}
     if result.wrong_form:
@@ -86,7 +87,7 @@ def _judge(state: State, runtime: Runtime[Context], parts: Parts, cancel: Cancel
 
 def _reject(state: State, parts: Parts, problem: str, text: str) -> Update:
     """Send a text back, or end the run where that was done often enough."""
-    run = state["hw_run"]
+    run = state.get("hw_run", {})
     earlier = {} if acted(state["messages"]) else run.get("rejections", {})
     memory, verdict = detect(state.get("hw_progress", {}), Round(), parts.settings.progress)
     update: Update = {"hw_progress": memory}
@@ -118,7 +119,7 @@ def acted(messages: Sequence[BaseMessage]) -> bool:
 def _red(state: State, parts: Parts, result: CheckResult) -> Update:
     """Send a red check back with its output, or end the run: at a limit, or after as many
     evaluations without a new minimum of failures as a declared counter has."""
-    run, report = state["hw_run"], result.report
+    run, report = state.get("hw_run", {}), result.report
     assert report is not None
     memory, verdict = _told(state, report, parts)
     update: Update = {"hw_progress": memory}
@@ -178,7 +179,7 @@ def _with(known: Sequence[str], new: Sequence[str]) -> list[str]:
 def _accept(state: State, runtime: Runtime[Context], parts: Parts) -> Update:
     """The end. The kept last call, made while the model was still calling tools, answers a limit
     unless a check proves it."""
-    run = state["hw_run"]
+    run = state.get("hw_run", {})
     limits = parts.limits(runtime)
     closing = run.get("closing")
     called = any(step.tool_call for step in trace(state["messages"]))
