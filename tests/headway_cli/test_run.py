@@ -156,7 +156,7 @@ def test_a_home_is_no_workspace_without_the_flag(
     headway: Headway, script: Script, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(workspace))
-    model = ("--model", script([DONE]), "-C", str(workspace))
+    model = ("--model", script([DONE, DONE]), "-C", str(workspace))
     refused = headway("run", "x", *model)
     assert (refused.code, refused.out) == (2, "")
     assert "--unsafe-workspace" in refused.err
