@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from reliability.page import page
 from reliability.runner import Way, play, sampled
 from reliability.scenario import Row
 from reliability.scenarios import SECTIONS, rows
@@ -24,8 +23,3 @@ def test_the_run_ends_as_the_row_says(row: Row, way: Way, workspace: Path) -> No
 def test_each_item_has_three_kinds() -> None:
     thin = [item for items in SECTIONS.values() for item, found in items.items() if len(found) < 3]
     assert not thin
-
-
-def test_the_page_is_generated_from_the_table() -> None:
-    written = (Path(__file__).parents[2] / "docs" / "reliability.md").read_text()
-    assert written == page(), "run python docs/generate.py"
