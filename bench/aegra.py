@@ -4,6 +4,7 @@ Prints what was seen, and ends with 1 where something differs from what docs/dep
 """
 
 import contextlib
+import json
 import os
 import signal
 import socket
@@ -16,6 +17,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 from langgraph_sdk import get_sync_client
 from langgraph_sdk.client import SyncLangGraphClient
 
@@ -86,7 +88,7 @@ def main() -> int:
         }
         workers = [Worker(stack, folder, given, name) for name in ("one", "two")]
         workspaces = folder / "home" / "workspaces"
-        for check in (plain_run, fork, meeting, takeover):
+        for check in (plain_run, foreign_page, fork, meeting, takeover):
             try:
                 print(f"{check.__name__}: {check(workers, workspaces)}")
             except Exception as error:
@@ -108,6 +110,17 @@ def plain_run(workers: list[Worker], workspaces: Path) -> str:
     (state,) = one.threads.get_history(thread, limit=1)
     assert state["values"]["messages"][-1]["content"] == "one"
     return f"completed in {seconds:.2f} s"
+
+
+def foreign_page(workers: list[Worker], workspaces: Path) -> str:
+    """What a browser sends for a foreign page, without asking first, starts nothing."""
+    url = str(workers[0].client.http.client.base_url)
+    headers = {"origin": "https://evil.example", "content-type": "text/plain"}
+    run = {"assistant_id": "headway", "input": task("bash: touch owned", "say: one")}
+    answer = httpx.post(f"{url}/runs/wait", content=json.dumps(run), headers=headers)
+    assert answer.status_code == 403, answer.text
+    assert not list(workspaces.rglob("owned"))
+    return "refused"
 
 
 def fork(workers: list[Worker], workspaces: Path) -> str:

@@ -4,6 +4,7 @@ CORS only keeps such a page from reading answers. A form, or a request of type t
 without asking the server first, and a run is a shell.
 """
 
+import importlib
 import json
 import os
 import re
@@ -42,4 +43,13 @@ class OriginGuard:
         return known or self._pattern.fullmatch(origin) is not None
 
 
-app = Starlette(middleware=[Middleware(OriginGuard)])
+def _application() -> type[Starlette]:
+    """Aegra takes a FastAPI application only, which is a Starlette one; others bring no FastAPI."""
+    try:
+        made: type[Starlette] = importlib.import_module("fastapi").FastAPI
+    except ImportError:
+        return Starlette
+    return made
+
+
+app = _application()(middleware=[Middleware(OriginGuard)])

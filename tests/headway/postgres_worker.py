@@ -1,8 +1,10 @@
-"""One worker: `postgres_worker.py URL WORKSPACE START|RESUME SLOW`, over a shared data folder.
+"""One worker: `postgres_worker.py URL WORKSPACE HOW START|RESUME SLOW`, over a shared data folder.
 
-SLOW says where the run takes long: `tool`, `model` or `nowhere`. Prints how it ended.
+HOW: `graph` (with a checkpointer) or `run_agent` (by `HEADWAY_POSTGRES`). SLOW says where the run
+takes long: `tool`, `model` or `nowhere`. Prints how it ended.
 """
 
+import os
 import sys
 import time
 from pathlib import Path
@@ -10,10 +12,11 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
 
-from headway import build_agent
+from headway import build_agent, run_agent
 from headway.postgres import postgres_saver
 from headway.testing import PolicyModel
 from headway_tools import leases
+from headway_tools.errors import HeadwayError
 from policies import bash
 
 SLOW_SECONDS = 4
@@ -34,17 +37,30 @@ def model(slow: str, workspace: Path) -> PolicyModel:
     return PolicyModel(policy=policy)
 
 
-def main(url: str, folder: str, verb: str, slow: str) -> None:
-    leases.WORKING, leases.SIGN_SECONDS = 1.5, 0.2
-    workspace = Path(folder)
+def graph(url: str, workspace: Path, verb: str, slow: str) -> str:
     with postgres_saver(url) as saver:
         agent = build_agent(model(slow, workspace), workspace=workspace, checkpointer=saver)
         given: Any = {"messages": [("user", "go")]} if verb == "START" else None
-        try:
-            values = agent.invoke(given, {"configurable": {"thread_id": "shared"}})
-            ended = values["outcome"]["status"]
-        except leases.Overtaken:
-            ended = "overtaken"
+        values = agent.invoke(given, {"configurable": {"thread_id": "shared"}})
+    return str(values["outcome"]["status"])
+
+
+def by_environment(url: str, workspace: Path, verb: str, slow: str) -> str:
+    os.environ["HEADWAY_POSTGRES"] = url
+    task = "go" if verb == "START" else None
+    done = run_agent(task, model=model(slow, workspace), workspace=workspace, thread_id="shared")
+    return done.status
+
+
+def main(url: str, folder: str, how: str, verb: str, slow: str) -> None:
+    leases.WORKING, leases.SIGN_SECONDS = 1.5, 0.2
+    run = graph if how == "graph" else by_environment
+    try:
+        ended = run(url, Path(folder), verb, slow)
+    except leases.Overtaken:
+        ended = "overtaken"
+    except HeadwayError as error:
+        ended = str(error)
     sys.stdout.write(ended)
 
 

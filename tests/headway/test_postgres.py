@@ -99,7 +99,10 @@ def test_a_question_about_odd_arguments_waits_and_is_answered(url: str, workspac
     answer: Any = {asked.id: {"decisions": [{"type": "edit", "edited_action": edited}]}}
     with postgres_saver(url) as saver:
         agent = build_agent(model, workspace=workspace, checkpointer=saver, ask="all")
-        values: Any = agent.invoke(Command(resume=answer), thread())
+        again: Any = agent.invoke(Command(resume=answer), thread())["__interrupt__"]
+        assert "cannot run" in again[0].value["error"]
+        approved: Any = {again[0].id: {"decisions": [{"type": "approve"}]}}
+        values: Any = agent.invoke(Command(resume=approved), thread())
     assert values["outcome"]["status"] == "completed"
 
 
@@ -164,11 +167,13 @@ def test_an_address_without_a_server_is_one_clear_error(
     assert "\n" not in str(caught.value)
 
 
-def worker(url: str, workspace: Path, verb: str, slow: str) -> "subprocess.Popen[str]":
+def worker(
+    url: str, workspace: Path, verb: str, slow: str, how: str = "graph"
+) -> "subprocess.Popen[str]":
     path = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
     return subprocess.Popen(
         [sys.executable, str(Path(__file__).with_name("postgres_worker.py")), url,
-         str(workspace), verb, slow],
+         str(workspace), how, verb, slow],
         stdout=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": path},
@@ -220,3 +225,36 @@ def test_another_worker_takes_over_and_nothing_is_silently_repeated(
     last = [m for m in messages if isinstance(m, ToolMessage)][-1]
     assert ("it may have run" in str(last.content)) == (slow == "tool")
     assert sum(isinstance(m, AIMessage) for m in messages) == 3
+
+
+@pytest.mark.parametrize("slow", ["tool", "model"])
+def test_run_agent_goes_on_with_the_thread_of_a_killed_process(
+    url: str, workspace: Path, slow: str
+) -> None:
+    first = worker(url, workspace, "START", slow, "run_agent")
+    wait_until_slow(workspace, slow)
+    first.kill()
+    first.communicate()
+    second = worker(url, workspace, "RESUME", "nowhere", "run_agent")
+    assert second.communicate(timeout=120)[0] == "completed"
+    messages, following = history(url, workspace)
+    assert (following, messages[-1].text) == ((), "done by nowhere")
+    log = (workspace / "log").read_text()
+    assert (log.count("quick\n"), log.count("before\n")) == (1, 1)
+    assert ("it may have run" in str(messages)) == (slow == "tool")
+
+
+def test_run_agent_is_refused_while_another_process_sleeps_which_then_finishes(
+    url: str, workspace: Path
+) -> None:
+    """A stopped process keeps its lock of the run, so nothing has to be taken from it."""
+    first = worker(url, workspace, "START", "tool", "run_agent")
+    wait_until_slow(workspace, "tool")
+    first.send_signal(signal.SIGSTOP)
+    second = worker(url, workspace, "RESUME", "nowhere", "run_agent")
+    assert f"is busy: process {first.pid}" in second.communicate(timeout=120)[0]
+    first.send_signal(signal.SIGCONT)
+    assert first.communicate(timeout=120)[0] == "completed"
+    messages, following = history(url, workspace)
+    assert (following, messages[-1].text) == ((), "done by tool")
+    assert (workspace / "log").read_text() == "quick\nbefore\nafter\n"
