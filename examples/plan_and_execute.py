@@ -52,7 +52,7 @@ def main() -> None:
     graph.add_edge(START, "plan").add_edge("plan", "execute")
     graph.add_conditional_edges("execute", route, ["plan", "execute", END])
     start: State = {"goal": "find the answer", "steps": [], "done": [], "stuck": ""}
-    for update in graph.compile().stream(start, stream_mode="updates"):
+    for update in graph.compile().stream(start, {"recursion_limit": 25}, stream_mode="updates"):
         print(update)
 
 
