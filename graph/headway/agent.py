@@ -22,7 +22,7 @@ from headway.nodes.tools import Tools
 from headway.nodes.truncate import truncate
 from headway.nodes.verify import averify, verify
 from headway.parts import Parts, Twin
-from headway.state import InputState, OutputState, State
+from headway.state import Counted, InputState, OutputState, State
 
 
 def assemble(parts: Parts) -> StateGraph[State, Context, InputState, OutputState]:
@@ -61,7 +61,7 @@ def after_agent(state: State) -> Literal["approve", "tools", "verify", "finish"]
     return "approve" if run.get("ask") else "tools"
 
 
-def after_truncate(state: State) -> Literal["agent", "finish"]:
+def after_truncate(state: Counted) -> Literal["agent", "finish"]:
     """Back to the model, or to the end."""
     return "finish" if state.get("hw_run", {}).get("stop") else "agent"
 

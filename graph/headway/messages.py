@@ -26,10 +26,10 @@ def merge(state: list[AnyMessage] | None, writes: Sequence[Any]) -> list[AnyMess
 _ID = attrgetter("id")
 
 
-def _messages(values: Sequence[Any]) -> list[Any]:
+def _messages(values: list[Any]) -> list[Any]:
     if all(issubclass(kind, BaseMessage) for kind in set(map(type, values))):
-        return list(values)
-    return list(convert_to_messages(values))
+        return values
+    return convert_to_messages(values)
 
 
 def _append(base: list[Any], new: list[Any]) -> list[Any] | None:

@@ -134,6 +134,13 @@ class State(TypedDict, total=False):
     hw_remaining: RemainingSteps
 
 
+class Counted(TypedDict, total=False):
+    """The counters alone. The edge behind truncate reads no more, so that LangGraph does not fold
+    the history once more for it."""
+
+    hw_run: Run
+
+
 class InputState(TypedDict):
     messages: Annotated[list[AnyMessage], DeltaChannel(merge, snapshot_frequency=SNAPSHOT_EVERY)]
 

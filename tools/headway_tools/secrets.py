@@ -34,14 +34,12 @@ def host_secrets(environ: Mapping[str, str]) -> tuple[str, ...]:
 
     Values shorter than `MINIMUM_LENGTH`, plain paths, numbers and booleans are none.
     """
-    found = {
-        value
-        for name, value in environ.items()
-        if _SECRET_NAME.search(name) and name not in _NO_SECRETS
-    }
-    found |= {
-        match[1] for value in environ.values() if (match := _ADDRESS_WITH_PASSWORD.match(value))
-    }
+    found: set[str] = set()
+    for name, value in environ.items():  # once: os.environ decodes what it is asked for
+        if _SECRET_NAME.search(name) and name not in _NO_SECRETS:
+            found.add(value)
+        if "://" in value and (match := _ADDRESS_WITH_PASSWORD.match(value)):
+            found.add(match[1])
     return tuple(sorted(value for value in found if _is_secret(value)))
 
 

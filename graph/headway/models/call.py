@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.prompt_values import ChatPromptValue
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.errors import GraphBubbleUp
 
@@ -61,10 +62,11 @@ def call_model(
         ModelFailure: the last attempt's failure, with the number of attempts.
     """
     chat = _bound(model, tools, tool_choice)
+    prompt = ChatPromptValue(messages=messages)  # a list would be converted one by one
     tries = _Tries(retries or RetryPolicy(), notify, timeout, within)
     while True:
         try:
-            return _in_time(lambda: chat.invoke(list(messages), config), tries.timeout())
+            return _in_time(lambda: chat.invoke(prompt, config), tries.timeout())
         except (GraphBubbleUp, HeadwayError):
             raise
         except Exception as error:
@@ -85,13 +87,14 @@ async def acall_model(
 ) -> AIMessage:
     """`call_model` for an event loop, by the same rules; cancelling it closes the connection."""
     chat = _bound(model, tools, tool_choice)
+    prompt = ChatPromptValue(messages=messages)
     tries = _Tries(retries or RetryPolicy(), notify, timeout, within)
     while True:
         try:
             seconds = tries.timeout()
             with use_deadline(seconds):
                 async with asyncio.timeout(seconds):
-                    return await chat.ainvoke(list(messages), config)
+                    return await chat.ainvoke(prompt, config)
         except (GraphBubbleUp, HeadwayError):
             raise
         except Exception as error:

@@ -5,7 +5,7 @@ the one not met for longest is forgotten. Cycles are seen up to `PAIRS` rounds l
 """
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 PAIRS = 32
 ERRORS = 12
@@ -17,13 +17,12 @@ _PAIR_WIDTH = 10
 _ERROR_WIDTH = 5
 
 
-@dataclass(frozen=True)
-class Pair:
-    """One (call, result) met `count` times, last when the workspace stood at `epoch`."""
+class Pair(NamedTuple):
+    """One (call, result) met `times` times, last when the workspace stood at `epoch`."""
 
     call: str
     result: str
-    count: int
+    times: int
     epoch: int
 
 
@@ -85,7 +84,7 @@ class Memory:
             "bare": min(self.bare, 63),
             "stormy": min(self.stormy, 63),
             "pairs": "".join(
-                p.call + p.result + _ALPHABET[p.count] + _ALPHABET[p.epoch] for p in self.pairs
+                p.call + p.result + _ALPHABET[p.times] + _ALPHABET[p.epoch] for p in self.pairs
             ),
             "errors": "".join(key + _ALPHABET[count] for key, count in self.errors),
             "topic": self.topic,
@@ -115,7 +114,7 @@ class Memory:
     def keep_pair(self, call: str, result: str) -> None:
         """Count the pair and make it the latest."""
         old = self.pair(call, result)
-        count = min((old.count if old else 0) + 1, len(_ALPHABET) - 1)
+        count = min((old.times if old else 0) + 1, len(_ALPHABET) - 1)
         self.pairs = [p for p in self.pairs if p is not old][-(PAIRS - 1) :]
         self.pairs.append(Pair(call, result, count, self.epoch))
 

@@ -98,8 +98,8 @@ def _weigh_call(memory: Memory, call: Seen, seen: View, settings: ProgressSettin
     if pair is not None:
         beside = seen.changed and len(seen.calls) > 1 and call.fact.kind != "write"
         changed = beside or pair.epoch != memory.epoch
-        rule, points = _repeated(memory, call, pair.count, changed, settings)
-        return Signal(rule, points, pair.count + 1, call)
+        rule, points = _repeated(memory, call, pair.times, changed, settings)
+        return Signal(rule, points, pair.times + 1, call)
     if call.error:
         return _failed(memory, call, settings)
     return _fresh(memory, call, seen.round, settings)
