@@ -9,6 +9,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import BaseTool
 from langchain_core.tools import tool as make_tool
 from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.constants import START
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
 from langgraph.types import Checkpointer
@@ -19,6 +20,7 @@ from headway.agent import assemble
 from headway.approvals import Ask, check_rules
 from headway.context import ASK_ORDER, Context, Protocol, Settings
 from headway.environment import Environments
+from headway.intake import Intake
 from headway.limits import Limits
 from headway.models.retry import RetryPolicy
 from headway.parts import Parts
@@ -124,6 +126,7 @@ def compile_agent(
     """The graph of `parts`. With a checkpointer each step is saved before the next one starts,
     unless the caller or a parent graph says otherwise."""
     compiled = assemble(parts).compile(checkpointer=checkpointer, store=store, name=parts.name)
+    compiled.channels[START] = Intake(InputState)
     config: Any = {"recursion_limit": max(10_000, 5 * parts.settings.limits.model_calls + 20)}
     if isinstance(checkpointer, BaseCheckpointSaver):
         config["configurable"] = {DURABILITY: "sync"}

@@ -31,8 +31,8 @@ READ_BYTES: Final = 1 << 20
 PRINTED_BYTES: Final = 64 << 20
 """A check that prints more is ended, and red."""
 
-MOST_KEPT: Final = 8_000
-"""Characters of the output that the report keeps, its end."""
+MOST_JUDGED: Final = 8_000
+"""Characters at the end of the output in which a check says what it lacks."""
 
 _LACKS: Final = re.compile(
     r"No module named|ImportError|fixture '[^']*' not found|No rule to make target|No targets|"
@@ -104,7 +104,7 @@ class Command:
             command=self.text,
             exit_code=result.exit_code,
             count=0 if passed else best_count(output, self.counters),
-            output=_tail(self.env.mask(output)),
+            output=self.env.mask(output),
         )
 
 
@@ -158,7 +158,7 @@ def check_command(command: Command, state: State) -> tuple[CheckReport, list[str
 def _verdict(report: CheckReport, again: CheckReport, changed: Changed) -> CheckReport:
     if again.passed:
         return report
-    if changed.tests or again.exit_code is None or _LACKS.search(again.output):
+    if changed.tests or again.exit_code is None or _LACKS.search(again.output[-MOST_JUDGED:]):
         return report.model_copy(update={"rests_on": list(changed.doubtful)})
     said = (
         f"The check is green only with {named(changed.doubtful)}, which can decide it without "
@@ -240,7 +240,3 @@ def named(paths: Sequence[str], most: int = 5) -> str:
     """The first `most` paths as text."""
     more = f" and {len(paths) - most} more" if len(paths) > most else ""
     return ", ".join(paths[:most]) + more
-
-
-def _tail(output: str) -> str:
-    return output if len(output) <= MOST_KEPT else f"…\n{output[-MOST_KEPT:]}"

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from headway.parts import Parts
 from headway.state import Observation
-from headway.truncation import shorten
+from headway.truncation import TruncationLimits, shorten
 from headway_tools.env import ToolEnv
 from headway_tools.errors import ToolFailure
 from headway_tools.results import observation
@@ -22,9 +22,14 @@ def texts(
     return {o["call"]: _text(o, env, parts, tools) for o in observations if "call" in o}
 
 
-def bounded(text: str, name: str, parts: Parts) -> str:
-    """`text` that is in no journal, cut by the same rules."""
-    return shorten(text, limits=parts.settings.truncation, output="", name=name, tools=frozenset())
+def bounded(
+    text: str, name: str, parts: Parts, *, output: str = "", limits: TruncationLimits | None = None
+) -> str:
+    """`text`, cut by the same rules, or by narrower `limits`; `output` is its id in the journal,
+    where it is in there."""
+    tools = frozenset(tool.name for tool in parts.tools)
+    within = limits or parts.settings.truncation
+    return shorten(text, limits=within, output=output, name=name, tools=tools)
 
 
 def _text(seen: Observation, env: ToolEnv, parts: Parts, tools: frozenset[str]) -> str | list[Any]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -354,6 +355,47 @@ def test_a_check_that_hangs_or_floods_is_red(project: Path) -> None:
     assert loud.check
     assert len(loud.check.output) < 10_000
     assert "printed too much" in loud.check.output
+
+
+def test_a_long_output_is_small_in_every_checkpoint_and_can_be_read_whole(tmp_path: Path) -> None:
+    root = tree(tmp_path / "w", {"todo": "x"})
+    check = "seq -f 'line %g of the check' 2000; test ! -e todo"
+    heard: list[str] = []
+
+    def policy(messages: list[BaseMessage], tools: list[dict[str, Any]]) -> AIMessage:
+        heard.append(str(messages[-1].text))
+        if len(heard) == 2:
+            found = re.search(r'read_output\(id="(o-[0-9a-f]+)"', heard[-1])
+            args = {"id": found[1] if found else "", "text": "line 1000 of"}
+            page = ToolCall(name="read_output", args=args, id="p", type="tool_call")
+            return AIMessage("", tool_calls=[page, bash("rm todo", "r")])
+        return AIMessage("done")
+
+    saver = InMemorySaver()
+    result = run(
+        root,
+        PolicyModel(policy=policy),
+        check,
+        checkpointer=saver,
+        thread_id="t",
+        progress=ProgressSettings(),
+    )
+    assert (result.status, result.verified) == ("completed", True)
+    assert "line 1 of the check" in heard[1]
+    assert "line 2000 of the check" in heard[1]
+    assert result.check
+    assert len(result.check.output) <= 2_000
+    agent = build_agent(PolicyModel(policy=policy), checkpointer=saver, workspace=root)
+    config: RunnableConfig = {"configurable": {"thread_id": "t"}}
+    answers = [m for m in agent.get_state(config).values["messages"] if m.type == "tool"]
+    assert "line 1000 of the check" in answers[0].text
+    kept = [
+        len(found["last"]["output"])
+        for snapshot in agent.get_state_history(config)
+        if (found := snapshot.values.get("hw_run", {}).get("check"))
+    ]
+    assert kept
+    assert max(kept) <= 2_000
 
 
 async def test_cancelling_ends_the_process_of_a_check(project: Path) -> None:

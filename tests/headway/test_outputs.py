@@ -11,7 +11,14 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 import pytest
-from langchain_core.messages import AIMessage, BaseMessage, ToolCall, ToolMessage, messages_to_dict
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    ToolCall,
+    ToolMessage,
+    messages_to_dict,
+)
 from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
@@ -171,6 +178,46 @@ async def test_any_value_of_tools_and_models_saves_async(tmp_path: Path, saver: 
 def test_a_task_that_is_no_clean_text_runs_and_saves() -> None:
     result = run_agent("x\udcff\x00", model=replies("done"))
     assert result.status == "completed"
+
+
+ODD = "nul \x00 lone \ud800"
+
+ODD_INPUTS: dict[str, Any] = {
+    "text": [("user", ODD)],
+    "dict": [{"role": "user", "content": [{"type": "text", "text": ODD}]}],
+    "no list": HumanMessage(ODD),
+    "names": [HumanMessage("x", name=ODD, id=ODD, additional_kwargs={ODD: 10**30, "f": len})],
+    "calls": [
+        HumanMessage("x"),
+        AIMessage("", tool_calls=[call("give", ODD, **{ODD: [10**30, ODD]})]),
+        ToolMessage([ODD, {"type": "text", "text": ODD}], tool_call_id=ODD),
+        HumanMessage("y"),
+    ],
+}
+
+
+@pytest.mark.parametrize("saver", ["memory", "sqlite"])
+@pytest.mark.parametrize("given", ODD_INPUTS.values(), ids=ODD_INPUTS)
+def test_whatever_messages_are_given_the_run_saves_them(
+    tmp_path: Path, given: Any, saver: str
+) -> None:
+    file = sqlite3.connect(tmp_path / "c.sqlite", check_same_thread=False)
+    with closing(file):
+        store: Any = InMemorySaver() if saver == "memory" else SqliteSaver(file)
+        agent: Any = build_agent(replies("done"), tools=[give], checkpointer=store)
+        values = agent.invoke({"messages": given}, CONFIG)
+        stored = agent.get_state(CONFIG).values["messages"]
+    assert values["messages"] == stored
+    assert_portable(stored)
+    assert stored[-1].text == "done"
+
+
+def test_an_artifact_that_comes_from_outside_stays_its_owners_object() -> None:
+    before = [HumanMessage("x"), AIMessage("", tool_calls=[call("give", "c")])]
+    own = ToolMessage("y", tool_call_id="c", artifact=PurePosixPath("/x"))
+    agent: Any = build_agent(replies("done"), tools=[give])
+    values = agent.invoke({"messages": [*before, own, HumanMessage("z")]})
+    assert values["messages"][2].artifact == PurePosixPath("/x")
 
 
 JSON_LINE = json.dumps({"rows": [{"n": n, "name": f"ünïcode {n}"} for n in range(8_000)]})

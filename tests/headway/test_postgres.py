@@ -13,7 +13,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 from psycopg.conninfo import make_conninfo
@@ -74,7 +74,8 @@ async def test_no_odd_string_number_or_name_breaks_a_write(
     config = thread("ünï ☃ 'quoted\" \\ %s", **metadata)
     config["configurable"] |= {"mine": ODD, "rate": float("inf")}
     model = ScriptedModel(ODD_SCRIPT)
-    given: Any = {"messages": [("user", f"go {ODD}")]}
+    odd = HumanMessage(f"go {ODD}", name=ODD, additional_kwargs={ODD: 10**40})
+    given: Any = {"messages": [odd]}
     if how == "sync":
         with postgres_saver(url) as saver:
             agent = build_agent(model, workspace=workspace, checkpointer=saver)

@@ -9,7 +9,7 @@ from typing import Any, Final
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.runtime import Runtime
 
-from headway.check import CheckResult, run_check, said_of
+from headway.check import run_check, said_of
 from headway.context import Context
 from headway.notes import from_headway
 from headway.observe import bounded
@@ -21,6 +21,8 @@ from headway.report import as_state, last_text, outcome, proven
 from headway.state import MIN_REMAINING, Check, Run, State, Stop
 from headway.status import Status
 from headway.steps import trace
+from headway.truncation import TruncationLimits
+from headway_tools.journal import CallStatus
 from headway_tools.sandbox import Cancel, run_in_thread
 
 PATIENCE: Final = {
@@ -28,6 +30,12 @@ PATIENCE: Final = {
 }  # fmt: skip
 """How often in a row, no tool called in between, a reply of this kind is sent back before the run
 ends."""
+
+CHECK: Final = "check"
+"""Name of the check among the results of the journal."""
+
+KEPT: Final = TruncationLimits(characters=2_000, lines=60)
+"""Of a check's output, in the report that every later checkpoint holds; the journal holds all."""
 
 SAID: Final = {
     "empty": "Your reply was empty. Call a tool, or give the final answer.",
@@ -74,15 +82,36 @@ def _judge(state: State, runtime: Runtime[Context], parts: Parts, cancel: Cancel
     }
     checked: State = {**state, "hw_run": run}
     if result.wrong_form:
-        return _reject(checked, parts, "schema", bounded(result.wrong_form, "check", parts))
+        return _reject(checked, parts, "schema", bounded(result.wrong_form, CHECK, parts))
     if result.report is None:
         return _accept(checked, runtime, parts)
-    run["check"] = history(run.get("check", Check()), result.report, state, runtime)
+    whole = _record(result.report, state, runtime, parts)
+    kept = _brief(result.report, whole, parts, KEPT)
+    run["check"] = history(run.get("check", Check()), kept, state, runtime)
     if left := parts.env(state, runtime).files_now():
         run["check"]["left"] = left
-    if result.report.passed:
+    if kept.passed:
         return _accept(checked, runtime, parts)
-    return _red(checked, parts, result)
+    return _red(checked, parts, _brief(result.report, whole, parts))
+
+
+def _record(report: CheckReport, state: State, runtime: Runtime[Context], parts: Parts) -> str:
+    """The id by which the journal holds the output; "" for one that the report holds whole."""
+    if _brief(report, "", parts, KEPT) == report:
+        return ""
+    journal, info = parts.env(state, runtime).journal, runtime.execution_info
+    key = f"{info.task_id if info else ''}/check"
+    journal.forget(key)  # of an attempt that was killed: the check has run again since
+    status: CallStatus = "success" if report.passed else "error"
+    ref = journal.finish(key, call="", name=CHECK, status=status, content=report.output)
+    return ref["output"]
+
+
+def _brief(
+    report: CheckReport, whole: str, parts: Parts, limits: TruncationLimits | None = None
+) -> CheckReport:
+    shown = bounded(report.output, CHECK, parts, output=whole, limits=limits)
+    return report.model_copy(update={"output": shown})
 
 
 def _reject(state: State, parts: Parts, problem: str, text: str) -> Update:
@@ -116,11 +145,10 @@ def acted(messages: Sequence[BaseMessage]) -> bool:
     return False
 
 
-def _red(state: State, parts: Parts, result: CheckResult) -> Update:
+def _red(state: State, parts: Parts, report: CheckReport) -> Update:
     """Send a red check back with its output, or end the run: at a limit, or after as many
     evaluations without a new minimum of failures as a declared counter has."""
-    run, report = state.get("hw_run", {}), result.report
-    assert report is not None
+    run = state.get("hw_run", {})
     memory, verdict = _told(state, report, parts)
     update: Update = {"hw_progress": memory}
     closing = run.get("closing")
@@ -130,8 +158,7 @@ def _red(state: State, parts: Parts, result: CheckResult) -> Update:
         if not closing:
             stop["evidence"] = _evidence(run["check"], verdict)
         return {**update, "hw_run": {**run, "stop": stop}}
-    text = bounded(said_of(report), "check", parts)
-    note = from_headway("\n\n".join(filter(None, (text, verdict.advice))))
+    note = from_headway("\n\n".join(filter(None, (said_of(report), verdict.advice))))
     return {**update, "hw_run": run, "messages": [note]}
 
 
