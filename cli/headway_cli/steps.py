@@ -8,6 +8,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 
 from headway_cli.events import gist_of_call
 from headway_cli.terminal import Terminal, clip, one_line, paint, visible
+from headway_debugger.results import CallResult
 from headway_debugger.steps import Step
 from headway_debugger.tree import Branch
 
@@ -74,6 +75,16 @@ def _message(message: BaseMessage, terminal: Terminal) -> str:
     for call in getattr(message, "tool_calls", ()):
         lines.append(f"{one_line(call['name'])} {pretty(call['args'])}")
     return "\n".join(lines)
+
+
+def results_text(results: Sequence[CallResult], terminal: Terminal) -> str:
+    """Each call of a tools step, whole, with what came back."""
+    parts = []
+    for result in results:
+        head = f"{one_line(result.call['name'])} {pretty(result.call['args'])}"
+        status = "" if result.status == "success" else f"{result.status}\n"
+        parts.append(f"{paint(head, 'bold', terminal)}\n{status}{visible(result.text).rstrip()}")
+    return "\n\n".join(parts)
 
 
 def pretty(value: Mapping[str, Any] | Sequence[Any]) -> str:

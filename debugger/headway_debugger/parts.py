@@ -60,7 +60,7 @@ def _by_messages(messages: tuple[BaseMessage, ...]) -> list[Part]:
     """A part for each message of a person."""
     people = _people(messages)
     ends = [*(messages.index(later) for later in people[1:]), len(messages)]
-    return [Part((m,), messages[:end], None) for m, end in zip(people, ends, strict=True)]
+    return [Part((m,), messages[:end], None) for m, end in zip(people, ends, strict=False)]
 
 
 def _people(messages: Sequence[BaseMessage]) -> list[HumanMessage]:

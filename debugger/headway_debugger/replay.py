@@ -46,7 +46,7 @@ class Divergence:
 
 
 class RecordingEnds(HeadwayError):
-    """One more reply is asked than was recorded."""
+    """A reply or a result is asked that was not recorded."""
 
 
 class Recording:
@@ -78,11 +78,11 @@ class Recording:
     def result(self, call_id: str) -> ToolMessage:
         """The recorded result of a call, whole where the journal still has it.
 
-        `HeadwayError`: the call was not made, or got no result.
+        `RecordingEnds`: the call was not made, or got no result.
         """
         found = self._results.get(call_id)
         if found is None:
-            raise HeadwayError(f"the recording has no result for call {call_id}")
+            raise RecordingEnds(f"the recording has no result for call {call_id}")
         output = meta(found).get("output")
         if output is None or self._read_output is None:
             return found

@@ -170,6 +170,7 @@ def _bring(
     thread: Thread, snapshots: Snapshots, to: _Target, *, force: bool, dry_run: bool
 ) -> Rewound:
     """Go there, or only say so; the way back is noted before a file is touched."""
+    _stand_again(to.root, force=force)
     notes, cut, current = load_undo(thread.folder), cut_off(thread), thread.heads.load().current
     outside = others_changes(thread, snapshots, to.root, notes, cut)
     branch = to.put.branch if to.put else current
@@ -184,6 +185,13 @@ def _bring(
     step = to.node or thread.node()
     facts = (to.undone, current, branch, step, to.folder, calls, tuple(outside))
     return Rewound(done.root, done.changes, done.report, *facts)
+
+
+def _stand_again(root: Path, *, force: bool) -> None:
+    """Make a folder that is gone, where told so."""
+    if not root.is_dir() and not force:
+        raise HeadwayError(f"{root} is gone; --force makes it anew")
+    root.mkdir(parents=True, exist_ok=True)
 
 
 def _noted(thread: Thread, snapshots: Snapshots, to: _Target, notes: Undo) -> str:

@@ -25,7 +25,7 @@ from headway_debugger.tree import ThreadTree, TreeNode, resolve
 from headway_debugger.views import request, state, tree
 from headway_tools.errors import HeadwayError
 from headway_tools.home import Home, ThreadFolder
-from headway_tools.snapshots import Snapshots
+from headway_tools.snapshots import Change, Snapshots
 from headway_tools.storage import FolderStorage
 
 BUSY_SECONDS: Final = 0.5
@@ -128,13 +128,24 @@ class Thread:
 
     def patch(self, node: TreeNode) -> str:
         """What a step changed in the files, as a unified diff; empty: nothing."""
+        if (states := self._files_around(node)) is None:
+            return ""
+        with self.snapshots() as snapshots:
+            return snapshots.patch(*states)
+
+    def changes(self, node: TreeNode) -> list[Change]:
+        """The paths that a step changed."""
+        if (states := self._files_around(node)) is None:
+            return []
+        with self.snapshots() as snapshots:
+            return snapshots.diff(*states)
+
+    def _files_around(self, node: TreeNode) -> tuple[str, str] | None:
+        """The snapshots before and after a step; None where they are the same."""
         parent = self.tree.nodes.get(node.parent or "")
         before = self.state(parent).get(FILES) if parent else None
         after = self.state(node).get(FILES)
-        if not before or not after or before == after:
-            return ""
-        with self.snapshots() as snapshots:
-            return snapshots.patch(before, after)
+        return (before, after) if before and after and before != after else None
 
     def drawing(self) -> str:
         """The graph in Mermaid's language."""

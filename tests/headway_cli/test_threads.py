@@ -32,6 +32,10 @@ def test_show_step_is_what_it_wrote(headway: Headway, otter: Path) -> None:
     assert '"old_text": "hello"' in headway("show", f"otter@{first}").out
     tools = next(step["step"] for step in steps if step["written_by"] == ["tools"])
     assert "-hello\n+bye" in headway("show", f"otter@{tools}", "--files").out
+    shown = headway("show", f"otter@{tools}").out
+    assert '"old_text": "hello"' in shown
+    assert '"lines_removed": 1' in shown
+    assert shown.endswith("changed  a.txt\n")
     assert '"content": "make it bye"' in headway("show", f"otter@{first}", "--request").out
     assert '"outcome"' in headway("show", "otter", "--state").out
     assert headway("show", f"otter@{first}", "--files").out.endswith("changed no file\n")

@@ -110,9 +110,6 @@ def test_a_fork_with_another_result_and_a_restored_branch(workspace: Path, home:
 def test_a_killed_run_that_went_on_or_was_left(workspace: Path, home: Home) -> None:
     said = (ONE, TWO, "done", "after")
 
-    class Killed(Exception):
-        pass
-
     def policy(messages: Any, tools: Any) -> AIMessage:
         raise KeyboardInterrupt
 
@@ -149,3 +146,10 @@ def test_malformed_and_unknown_calls(workspace: Path, home: Home) -> None:
     ]
     run("first", workspace, model=ScriptedModel(script))
     assert replayed(home) is None
+
+
+def test_a_step_whose_results_the_history_does_not_hold_yet(workspace: Path, home: Home) -> None:
+    run("first", workspace, ONE, "done")
+    with open_thread(home, "t") as thread:
+        for node in thread.tree.nodes.values():
+            assert replay_recorded(thread, node) is None, node.name

@@ -1,6 +1,7 @@
 """What `undo` takes back, on which branch, and whose changes it leaves alone."""
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -176,3 +177,12 @@ def test_what_changed_after_a_killed_run_went_on_is_not_its_own(
     with open_thread(home, "t") as thread, pytest.raises(HeadwayError, match=r"\(mine\)"):
         undo_thread(thread)
     assert made(workspace) == {"one", "two", "mine"}
+
+
+def test_a_workspace_that_is_gone_is_made_anew_only_when_told(ran: Thread, workspace: Path) -> None:
+    shutil.rmtree(workspace)
+    with pytest.raises(HeadwayError, match="is gone; --force makes it anew"):
+        restore_thread(ran, truncate(ran))
+    assert not workspace.exists()
+    restore_thread(ran, truncate(ran), force=True)
+    assert made(workspace) == {"one"}

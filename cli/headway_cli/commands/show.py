@@ -6,10 +6,11 @@ from typing import Any, Final
 
 from headway.threads import word_for
 from headway_cli.output import SCHEMA_VERSION, dumps
-from headway_cli.steps import branch_table, messages_text, pretty, step_facts
+from headway_cli.steps import branch_table, messages_text, pretty, results_text, step_facts
 from headway_cli.streams import put
 from headway_cli.terminal import one_line, terminal_of, visible
 from headway_cli.threads import opened, split_step
+from headway_debugger.results import results_of
 from headway_debugger.threads import Thread
 from headway_debugger.tree import TreeNode
 
@@ -68,9 +69,16 @@ def _thread(thread: Thread, *, every: bool) -> str:
 
 
 def _step(thread: Thread, node: TreeNode) -> str:
-    step = thread.step(node)
-    body = messages_text(step.messages, terminal_of(sys.stdout)) or "(it wrote no message)"
-    return f"{thread.id}@{node.name}\n\n{body}"
+    terminal = terminal_of(sys.stdout)
+    results = results_of(thread, node) if "tools" in node.writers else []
+    changed = "\n".join(f"{c.kind:<8} {one_line(c.path)}" for c in thread.changes(node))
+    parts = [
+        messages_text(thread.step(node).messages, terminal),
+        results_text(results, terminal),
+        f"files (--files shows the diff)\n{changed}" if changed else "",
+    ]
+    body = "\n\n".join(filter(None, parts)) or "(it wrote no message)"
+    return f"{thread.id}@{node.name}  {', '.join(node.writers) or node.source}\n\n{body}"
 
 
 def _files(thread: Thread, node: TreeNode) -> str:
