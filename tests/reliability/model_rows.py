@@ -102,6 +102,7 @@ MODEL_ROWS: dict[str, list[Row]] = {
         Row("with half an answer", [says("I can", "content_filter")], "model_refused"),
         Row("with nothing", [says("", "content_filter")], "model_refused", answer=""),
         Row("with a call", [notes("one").but(finish="content_filter")], "model_refused"),
+        Row("in another's words", [says("I can", "sensitive")], "model_refused"),
         Row("after work was done", [notes("one"), says(None, "content_filter")], "model_refused",
             ran=["one"], told=["ok"]),
     ],
@@ -215,6 +216,8 @@ MODEL_ROWS: dict[str, list[Row]] = {
     "what a client raises on: an error object with HTTP 200": [
         Row("overloaded, then a reply", [sends('{"error": {"message": "Overloaded", "code": 503}}'),
             DONE]),
+        Row("without an envelope", [sends(
+            '{"detail": "the context length is 10 tokens: maximum context length"}'), DONE]),
         Row("no quota", [sends('{"error": {"message": "insufficient_quota", "code": 429}}')],
             "model_error", evidence="quota"),
         Row("a bad key", [sends('{"error": {"message": "Incorrect API key", "code": 401}}')],

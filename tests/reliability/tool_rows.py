@@ -5,6 +5,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -16,7 +17,7 @@ from langchain_core.tools import tool as make_tool
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.prebuilt import InjectedState
-from langgraph.types import Command
+from langgraph.types import Command, Send
 
 from headway import declare
 from headway.limits import Limits
@@ -113,11 +114,20 @@ def sleeper() -> str:
     return "woke up"
 
 
-def waiting() -> BaseTool:
-    """A foreign tool with an asynchronous form."""
+def waiting(stubborn: float = 0) -> BaseTool:
+    """A foreign tool with an asynchronous form, which goes on for `stubborn` seconds although it
+    is cancelled."""
 
     async def aact() -> str:
-        await asyncio.sleep(60)
+        end = time.monotonic() + stubborn
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            while (left := end - time.monotonic()) > 0:
+                with suppress(asyncio.CancelledError):
+                    await asyncio.sleep(left)
+            if not stubborn:
+                raise
         return "woke up"
 
     def act() -> str:
@@ -128,7 +138,7 @@ def waiting() -> BaseTool:
     return StructuredTool.from_function(act, coroutine=aact)
 
 
-Make = Callable[[str, list[Any]], Command[Any]]
+Make = Callable[[str, list[Any]], Any]
 """(id of the call, the history) → what the tool returns."""
 
 
@@ -147,6 +157,13 @@ def commanding(make: Make, **metadata: str) -> Tool:
 
 def commanded(name: str, make: Make, code: str = "ok") -> Row:
     return Row(name, [ACT, DONE], ran=["acted"], told=[code], tools=[commanding(make)])
+
+
+def gone(name: str, goto: Any) -> Row:
+    """Its answer counts, and the run goes on with the model."""
+    make: Make = lambda i, _: Command(goto=goto, update={"messages": [says_so(i)]})  # noqa: E731
+    return Row(name, [ACT, DONE], ran=["acted"], told=["ok"], tools=[commanding(make)],
+               warns="asked to go to")  # fmt: skip
 
 
 def says_so(call_id: str, text: str = "acted") -> ToolMessage:
@@ -174,6 +191,11 @@ def handed_over(name: str, script: list[Reply], *tools: Tool, ran: Sequence[str]
         return str(played.values["messages"][-1].text) == "The other one answered."
 
     return Row(name, script, ran=ran, parent=parent, tools=tools, also=arrived, told=HANDED[name])
+
+
+class Unshown(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
 
 
 @dataclass
@@ -249,6 +271,10 @@ TOOL_ROWS: dict[str, list[Row]] = {
         raised("its own code and next step", ToolFailure("not_found", "no x", "try y"),
                "not_found"),
         raised("a cancellation of its own making", asyncio.CancelledError),
+        raised("no Exception", BaseException("odd")),
+        raised("a group of all kinds", BaseExceptionGroup("two", [SystemExit(1), ValueError(2)])),
+        raised("the end of a generator", GeneratorExit()),
+        raised("an error that cannot be shown", Unshown()),
         raised("lone surrogates", ValueError("\ud800 \x00")),
     ],
     "raise `SystemExit`": [
@@ -278,6 +304,8 @@ TOOL_ROWS: dict[str, list[Row]] = {
         stuck("twice", [ACT, ACT], ["timeout", "timeout"]),
         Row("with an asynchronous form", [ACT, DONE], told=["timeout"], tools=[waiting()],
             options=SHORT, warns="did not return"),
+        Row("that will not be cancelled", [ACT, DONE], told=["timeout"],
+            tools=[waiting(stubborn=4)], options=SHORT, warns="did not return"),
     ],
     "return None": [
         returned("None", None, "null"),
@@ -325,7 +353,17 @@ TOOL_ROWS: dict[str, list[Row]] = {
                   "tool_error"),
         commanded("keys that the state has not", lambda i, _: Command(update={"colour": "red",
             "messages": [says_so(i)]})),
+        commanded("headway's own keys", lambda i, _: Command(update={"hw_run": {}, "outcome": {},
+            "messages": [says_so(i)]})),
+        commanded("a list of them", lambda i, _: [Command(update={"messages": [says_so(i)]}),
+            Command(update={})]),
         commanded("the parent, where there is none", to_parent, "not_run"),
+    ],
+    "return a Command: a way to go": [
+        *(gone(f"to `{goto}`", goto) for goto in ("nowhere", "agent", "enter", END)),
+        gone("to a node with a state of its own", [Send("tools", {})]),
+        commanded("without an answer", lambda i, _: Command(goto="nowhere"), "tool_error"),
+        commanded("the answer to a question", lambda i, _: Command(resume="yes"), "tool_error"),
     ],
     "return a Command: hand-off to a parent": [
         handed_over("alone", [ACT], commanding(to_parent), ran=["acted"]),

@@ -115,6 +115,7 @@ WIRE_ROWS: dict[str, list[Row]] = {
     "quota": [
         fatal("429 with `insufficient_quota`", QUOTA, "quota"),
         fatal("402", fails(402, "Insufficient Balance"), "quota"),
+        fatal("in Chinese", fails(429, "您的账户已欠费,请充值后重试"), "quota"),
         fatal("403 about credit", fails(403, "Your credit balance is too low"), "quota"),
     ],
     "400": [
@@ -122,6 +123,7 @@ WIRE_ROWS: dict[str, list[Row]] = {
               "invalid_request"),
         fatal("a body that is no JSON", sends("bad request", 400, "text/plain"),
               "invalid_request"),
+        fatal("a redirection to nowhere (302)", fails(302, "moved"), "invalid_request"),
         fatal("no such model (404)", fails(404, "The model does not exist"), "invalid_request"),
     ],
     "401": [
@@ -168,6 +170,9 @@ WIRE_ROWS: dict[str, list[Row]] = {
         refusing("by default it is not sent", "parallel_tool_calls", "never seen"),
         refusing("asked for", "parallel_tool_calls", "parallel_tool_calls is not supported",
                  model_kwargs={"parallel_tool_calls": False}),
+        refusing("in words", "parallel_tool_calls",
+                 "parallel tool calls are not supported by this model",
+                 model_kwargs={"parallel_tool_calls": True}),
         refusing("in another's words", "parallel_tool_calls",
                  "Extra inputs are not permitted: 'parallel_tool_calls'",
                  model_kwargs={"parallel_tool_calls": True}),
