@@ -19,7 +19,7 @@ from headway.masking import masked
 from headway.spending import seconds_left
 from headway.state import Run
 from headway_tools.env import ToolEnv
-from headway_tools.errors import HeadwayError, ToolFailure
+from headway_tools.errors import HeadwayError, ToolFailure, unexpected
 from headway_tools.kinds import Declaration
 from headway_tools.results import observation
 from headway_tools.values import plain
@@ -181,7 +181,9 @@ class Batch:
             if "|" in request.runtime.config["configurable"].get("checkpoint_ns", ""):
                 self.env.journal.forget(key)
                 return output
-            failure = ToolFailure("not_run", "there is no other agent here to hand over to")
+            failure = ToolFailure(
+                "not_run", "there is no other agent here to hand over to", "go on yourself"
+            )
             return self._record(request, key, "error", observation(failure.as_result()))
         if isinstance(output, Command):
             return self._command(request, key, output)
@@ -195,7 +197,7 @@ class Batch:
         self.env.journal.forget(key)
         call = request.tool_call
         if not isinstance(command.update, dict):
-            failure = ToolFailure("tool_error", "the tool's Command holds no answer to its call")
+            failure = unexpected("the tool's Command holds no answer to its call")
             return self._record(request, key, "error", observation(failure.as_result()))
         if command.goto:
             self.warnings.append(
@@ -287,7 +289,7 @@ def as_failure(error: BaseException) -> ToolFailure:
     if isinstance(error, ToolInvocationError):
         text = str(error)[:MOST_OF_AN_ERROR]
         return ToolFailure("invalid_arguments", text, "correct the arguments and call again")
-    return ToolFailure("tool_error", str(plain(error))[:MOST_OF_AN_ERROR])
+    return unexpected(str(plain(error))[:MOST_OF_AN_ERROR])
 
 
 def _failure(failure: ToolFailure) -> dict[str, object]:

@@ -13,7 +13,7 @@ from langchain_core.tools import BaseTool
 from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command
 
-from headway_tools.errors import HeadwayError, ToolFailure
+from headway_tools.errors import HeadwayError, ToolFailure, unexpected
 
 Mask = Callable[[str], str]
 
@@ -81,4 +81,4 @@ def _masked_error(error: Exception, mask: Mask) -> Exception:
     if isinstance(error, ToolFailure):
         details = masked(error.details, mask)
         return ToolFailure(error.code, mask(error.message), mask(error.next_step), **details)
-    return ToolFailure("tool_error", mask(f"{type(error).__name__}: {error}"))
+    return unexpected(mask(f"{type(error).__name__}: {error}"))

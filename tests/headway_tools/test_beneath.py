@@ -159,7 +159,7 @@ def test_a_very_deep_path_needs_few_handles(root: Path) -> None:
 def test_a_refused_parent_is_not_made(root: Path) -> None:
     def refuse(path: str) -> None:
         if path == "dir/new/tests":
-            raise ToolFailure("protected", path)
+            raise ToolFailure("protected", path, "leave it")
 
     handle = os.open(root, os.O_PATH)
     try:

@@ -59,9 +59,7 @@ class ToolFailure(Exception):
     `details` is plain JSON data that the observation carries besides (positions, nearest lines).
     """
 
-    def __init__(
-        self, code: FailureCode, message: str, next_step: str = "", **details: object
-    ) -> None:
+    def __init__(self, code: FailureCode, message: str, next_step: str, **details: object) -> None:
         super().__init__(f"{code}: {message}")
         self.code: FailureCode = code
         self.message = message
@@ -70,7 +68,15 @@ class ToolFailure(Exception):
 
     def as_result(self) -> dict[str, object]:
         """The observation: `{"ok": false, "error": code, "message", "next_step", ...details}`."""
-        result: dict[str, object] = {"ok": False, "error": self.code, "message": self.message}
-        if self.next_step:
-            result["next_step"] = self.next_step
-        return result | self.details
+        return {
+            "ok": False,
+            "error": self.code,
+            "message": self.message,
+            "next_step": self.next_step,
+            **self.details,
+        }
+
+
+def unexpected(said: str) -> ToolFailure:
+    """The failure for an exception that a tool did not mean for the model."""
+    return ToolFailure("tool_error", said, "check the arguments, or go another way")
