@@ -55,6 +55,45 @@ def test_the_one_failure_in_the_middle_is_shown_with_its_line_number() -> None:
     assert_within(text, SMALL)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "error[E0425]: cannot find value `x` in this scope",
+        "--- FAIL: TestParse (0.00s)",
+        "./main.go:5:2: undefined: parse",
+        "E       fixture 'client' not found",
+        "E         - 3",
+        "npm ERR! code ELIFECYCLE",
+        "make: *** No rule to make target 'x', needed by 'all'.  Stop.",
+        "Caused by: com.example.NoSuchThing: 7",
+        "main.c:1:10: fatal error: x.h: No such file or directory",
+        "/usr/bin/ld: main.o: undefined reference to `parse'",
+        "Program received signal SIGSEGV",
+        "[12]    4242 segmentation fault (core dumped)  ./run",
+        "sh: 1: cargo: command not found",
+        "Tests run: 5, Failures: 1, Errors: 0, Skipped: 0",
+        '<testcase name="parses"><failure message="3 != 4"/></testcase>',
+        "not ok 3 - parses",
+        "  ✕ parses (5 ms)",
+        "CONFLICT (content): Merge conflict in a.py",
+        "E: Unable to locate package foo",
+        "main.c:3:5: Fehler: »x« nicht deklariert",
+        "main.c:3:5: erreur: « x » non déclaré",
+        "main.c:3:5: ошибка: «x» не описан",
+        "main.c:3:5: 错误：‘x’未声明",
+    ],
+)
+def test_failures_in_the_form_of_any_tool_are_kept_from_the_middle(line: str) -> None:
+    text = cut(log(6_000, _3000=line))
+    assert f"\n3000: {line.rstrip()}\n" in text
+    assert_within(text, SMALL)
+
+
+@pytest.mark.parametrize("line", ["0 errors", "no failures", "Failures: 0, Errors: 0"])
+def test_failures_that_did_not_happen_are_none(line: str) -> None:
+    assert line not in cut(log(6_000, _3000=line))
+
+
 def test_line_numbers_stay_those_of_the_whole_behind_colours_and_progress() -> None:
     noise = "\x1b[32mok\x1b[0m\r\n" + "\r".join(f"{i}%" for i in range(100)) + "\n"
     text = cut(noise * 500 + "panicked at src/main.rs\n" + noise * 500)

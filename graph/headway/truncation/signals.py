@@ -20,9 +20,32 @@ _WORDS: Final = (
     "killed",
     "denied",
     "assert",
+    "sigsegv",
+    "not found",
+    "not ok",
+    "no such file",
+    "no rule to make",
+    "undefined",
+    "unable to",
+    "cannot",
+    "caused by",
+    "conflict",
+    "timed out",
+    "fehler",
+    "fehlgeschlagen",
+    "erreur",
+    "échec",
+    "ошибка",
+    "错误",
+    "失败",
+    "エラー",
+    "失敗",
 )
-_SPELLINGS: Final = tuple(
-    spelling for word in _WORDS for spelling in (word, word.capitalize(), word.upper())
+_SIGNS: Final = ("ERR!", "\nE  ", "*** ", "✕", "✗", "✘")
+"""What test runners, npm and make write in place of a word."""
+
+_SPELLINGS: Final = frozenset(
+    (*_SIGNS, *(how(word) for word in _WORDS for how in (str, str.capitalize, str.upper)))
 )
 
 MOST_HITS: Final = 400
@@ -34,7 +57,9 @@ LOOKED_AT: Final = 1_000
 _PLAIN_FAILURE = re.compile(
     r"^E\s{2,}\S|\bTraceback \(most recent|\bpanicked at\b|\bFAIL(?:ED|URE)?\b|\bERROR\b"
     r"|\b[A-Z]\w*(?:Error|Exception|Failure)\b|\b(?:fatal|error)(?:\[\w+\])?:|\bSegmentation fault"
-    r"|\bAssertion\b.*\bfailed"
+    r"|\bAssertion\b.*\bfailed|\bERR!|\*\*\* |^\s*(?:not ok\b|[✕✗✘]|Caused by:|CONFLICT\b)"
+    r"|\bSIGSEGV\b|\bundefined reference\b|: command not found|: No such file or directory"
+    r"|\b(?:Errors|Failures): [1-9]|\b(?:Fehler|[Ee]rreur|[Оо]шибка|错误|エラー) ?[:：]"
 )
 _NO_FAILURE = re.compile(
     r"\b(?:0|no|zero) (?:errors?|failures?|failed|failing)\b"
@@ -48,7 +73,7 @@ def signal_lines(lines: Sequence[str], room: int) -> tuple[list[int], int]:
 
     Plain failures come before mere mentions; of too many, the first and the last are kept.
     """
-    found = [i for i in _mentions(lines) if not _NO_FAILURE.search(excerpt(lines[i], LOOKED_AT))]
+    found = [i for i in _mentions(lines) if _mentioned(excerpt(lines[i], LOOKED_AT))]
     plain = [i for i in found if _PLAIN_FAILURE.search(excerpt(lines[i], LOOKED_AT))]
     chosen = _ends(plain, room)
     if len(chosen) < room:
@@ -67,6 +92,12 @@ def excerpt(line: str, characters: int) -> str:
     return f"{'…' if first else ''}{line[first:end]}{'…' if end < len(line) else ''}"
 
 
+def _mentioned(line: str) -> bool:
+    """Whether a failure is left when those are taken away that did not happen ("0 errors")."""
+    said = f"\n{_NO_FAILURE.sub('', line)}"
+    return any(spelling in said for spelling in _SPELLINGS)
+
+
 def _ends(indices: Sequence[int], room: int) -> list[int]:
     if len(indices) <= room:
         return list(indices)
@@ -76,7 +107,7 @@ def _ends(indices: Sequence[int], room: int) -> list[int]:
 
 def _mentions(lines: Sequence[str]) -> list[int]:
     """Indices of lines that hold one of the words."""
-    text = "\n".join(lines)
+    text = "".join(f"\n{line}" for line in lines)
     ends = list(accumulate(len(line) + 1 for line in lines))
     places = {place for spelling in _SPELLINGS for place in _places(text, spelling)}
     return sorted({bisect_right(ends, place) for place in places})
