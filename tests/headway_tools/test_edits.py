@@ -98,11 +98,25 @@ def test_the_preview_shows_the_new_lines_between_their_neighbours() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "old", "new", "shown"),
+    [
+        ("a\nb\n", "b", "c", "1\ta\n2\tc"),
+        ("a\nb\n", "b\n", "", "1\ta"),
+        ("a\n", "a", "a\n", "1\ta\n2\t"),
+        ("a", "a", "", "1\t"),
+    ],
+)
+def test_the_preview_ends_where_the_file_does(text: str, old: str, new: str, shown: str) -> None:
+    edit = plan_edit(text, old, new)
+    assert preview(edit.apply(text), describe(text, edit)) == shown
+
+
 def test_a_long_preview_is_cut_with_a_count() -> None:
     edit = plan_edit("a\n", "a", "\n".join("x" * 30))
     shown = preview(edit.apply("a\n"), describe("a\n", edit)).split("\n")
     assert len(shown) == 13
-    assert shown[-1] == "… 19 more lines"
+    assert shown[-1] == "… 18 more lines"
 
 
 @given(st.text("ab\n \u00a0", max_size=60), st.text("abc\n \t", min_size=1, max_size=30))
@@ -129,6 +143,8 @@ def test_whatever_is_missing_there_is_an_answer(text: str, old: str) -> None:
             "line 2, column 1 has 2 tabs where old_text has 4 spaces",
         ),
         ("end", "end\nmore", "the file ends with line 1, old_text goes on"),
+        ("a\nend\n", "end\n\n", "the file ends with line 2, old_text goes on"),
+        ("a\nend", "end\n", "the file's last line 2 has no line end, old_text has one"),
         ("one\n\ntwo\n", "one\ntwo", "line 2, column 1 lacks 'two' that old_text has"),
         ("Ünï\n", "U\u0308nï", "has U+00DC LATIN CAPITAL LETTER U WITH DIAERESIS where"),
         (

@@ -76,7 +76,7 @@ def preview(text: str, change: Change, context: int = 2, most: int = 12) -> str:
     """The changed lines of the new `text` with their neighbours, numbered, at most `most`."""
     first = max(1, change.line - context)
     last = change.line + change.lines_added - 1 + context
-    lines = text.split("\n")[first - 1 : last]
+    lines = text.removesuffix("\n").split("\n")[first - 1 : last]
     shown = [f"{number}\t{_clipped(line)}" for number, line in enumerate(lines[:most], first)]
     if len(lines) > most:
         shown.append(f"… {len(lines) - most} more lines")

@@ -35,7 +35,7 @@ def explain(text: str, old: str) -> ToolFailure:
             "old_text carries the line numbers that read_file shows",
             "send it without the number and tab in front of each line; new_text as well",
         )
-    fragment, lines = old.split("\n"), text.split("\n")
+    fragment, lines = old.split("\n"), text.removesuffix("\n").split("\n")
     windows = _nearest(lines[:_MOST_LINES], fragment)
     if not windows:
         return ToolFailure(
