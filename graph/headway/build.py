@@ -33,7 +33,7 @@ from headway_tools.ask_user import ask_user_tool
 from headway_tools.bash import bash_tool
 from headway_tools.edit import edit_tool
 from headway_tools.errors import HeadwayError
-from headway_tools.given import check_protected, check_shown, check_workspace
+from headway_tools.given import check_pattern, check_shown, check_workspace
 from headway_tools.home import default_home
 from headway_tools.read_file import read_file_tool
 from headway_tools.read_output import read_output_tool
@@ -157,13 +157,14 @@ def settings_from(model: str | None, options: Options) -> Settings:
 
 
 def _with_checked_paths(settings: Settings, unsafe: bool) -> Settings:
-    home, workspace = settings.home or default_home(), settings.workspace
+    home, workspace, hide = settings.home or default_home(), settings.workspace, settings.hide
     if workspace is not None:
         workspace = check_workspace(workspace, data_home=home, unsafe=unsafe)
     return replace(
         settings,
         workspace=workspace,
-        protect=tuple(check_protected(workspace, pattern) for pattern in settings.protect),
+        protect=tuple(check_pattern("protect", p, workspace) for p in settings.protect),
+        hide=hide and tuple(check_pattern("hide", p, workspace) for p in hide),
         read_only=tuple(check_shown(Path(p), workspace, home) for p in settings.read_only),
     )
 

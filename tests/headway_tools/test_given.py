@@ -7,7 +7,7 @@ import pytest
 
 from headway_tools.errors import HeadwayError
 from headway_tools.given import (
-    check_protected,
+    check_pattern,
     check_shown,
     check_workspace,
     require_protected,
@@ -78,19 +78,19 @@ def test_what_is_no_folder_is_refused_even_when_unsafe(tmp_path: Path, name: str
         ("!{work}/own.py", "!own.py"),
     ],
 )
-def test_what_is_protected_is_named_from_the_top_of_the_workspace(
+def test_a_pattern_is_taken_from_the_top_of_the_workspace(
     tmp_path: Path, given: str, taken: str
 ) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "work").symlink_to("real")
     names = {"work": tmp_path / "work", "real": tmp_path / "real"}
-    assert check_protected(tmp_path / "work", given.format(**names)) == taken
+    assert check_pattern("protect", given.format(**names), tmp_path / "work") == taken
 
 
 @pytest.mark.parametrize("given", ["/etc/passwd", "../x", "a/../../x", "{work}2/x", "", ".", "/"])
-def test_what_lies_outside_cannot_be_protected(tmp_path: Path, given: str) -> None:
-    with pytest.raises(HeadwayError, match="cannot protect.*name a file, folder or glob"):
-        check_protected(tmp_path, given.format(work=tmp_path))
+def test_a_pattern_cannot_lead_outside(tmp_path: Path, given: str) -> None:
+    with pytest.raises(HeadwayError, match="cannot hide.*name a file, folder or glob"):
+        check_pattern("hide", given.format(work=tmp_path), tmp_path)
 
 
 def test_a_plain_name_to_protect_must_be_there_and_a_glob_may_come_later(tmp_path: Path) -> None:

@@ -52,8 +52,8 @@ def _homes() -> Iterator[Path]:
         yield Path(pwd.getpwuid(os.geteuid()).pw_dir)
 
 
-def check_protected(workspace: Path | None, pattern: str) -> str:
-    """A pattern of `protect` from the workspace's top; `HeadwayError` if it leads out of it."""
+def check_pattern(verb: str, pattern: str, workspace: Path | None) -> str:
+    """A pattern to `protect` or `hide` from the workspace's top; `HeadwayError` if it leads out."""
     name = pattern.removeprefix("!")
     sign = pattern[: len(pattern) - len(name)]
     if workspace is not None and name.startswith("/"):
@@ -62,7 +62,7 @@ def check_protected(workspace: Path | None, pattern: str) -> str:
                 return sign + Path(name).relative_to(top).as_posix()
     if name.startswith("/") or ".." in name.split("/") or not name.strip("./"):
         where = workspace or "the workspace"
-        raise HeadwayError(f"cannot protect {pattern!r}: name a file, folder or glob in {where}")
+        raise HeadwayError(f"cannot {verb} {pattern!r}: name a file, folder or glob in {where}")
     return pattern
 
 

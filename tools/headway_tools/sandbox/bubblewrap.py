@@ -5,7 +5,6 @@ import json
 import os
 import signal
 import subprocess
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -65,9 +64,7 @@ class BubblewrapSandbox:
 
     def run(self, command: str, *, timeout: float, cancel: Cancel | None = None) -> CommandResult:
         check_command(command)
-        with self._protection.around() as repaired:
-            result = self._run(command, timeout, cancel)
-        return replace(result, repaired=tuple(repaired))
+        return self._protection.around(lambda: self._run(command, timeout, cancel))
 
     def _run(self, command: str, timeout: float, cancel: Cancel | None) -> CommandResult:
         execution = Execution(self.policy.limits)

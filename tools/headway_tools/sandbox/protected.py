@@ -10,8 +10,8 @@ import os
 import shutil
 import stat
 import threading
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +19,7 @@ from headway_tools.errors import HeadwayError
 from headway_tools.hidden import HiddenSearch
 from headway_tools.patterns import expand
 from headway_tools.sandbox.mounts import held_by_mounts, protected_paths
+from headway_tools.sandbox.policy import CommandResult
 
 MOST_BYTES: Final = 256 << 20
 """Of protected files that are kept to be put back."""
@@ -224,20 +225,19 @@ class Protection:
         self._lock = threading.Lock()
         self._running = 0
 
-    @contextlib.contextmanager
-    def around(self) -> Iterator[list[str]]:
-        """Around one command: the list gets the paths that had to be put back."""
-        repaired: list[str] = []
+    def around(self, run: Callable[[], CommandResult]) -> CommandResult:
+        """The result of one command, with the paths that had to be put back after it."""
         with self._lock:
             if not self._running:
                 self._files.refresh()
             self._running += 1
         try:
-            yield repaired
+            result = run()
         finally:
             with self._lock:
                 self._running -= 1
-                repaired += self._files.repair()
+                repaired = self._files.repair()
+        return replace(result, repaired=repaired)
 
 
 def _tree(root: Path, top: str) -> Iterator[str]:

@@ -5,7 +5,6 @@ import os
 import shutil
 import signal
 import subprocess
-from dataclasses import replace
 
 from headway_tools.errors import SandboxError
 from headway_tools.sandbox.execution import Execution, check_command
@@ -39,9 +38,7 @@ class UnconfinedSandbox:
 
     def run(self, command: str, *, timeout: float, cancel: Cancel | None = None) -> CommandResult:
         check_command(command)
-        with self._protection.around() as repaired:
-            result = self._run(command, timeout, cancel)
-        return replace(result, repaired=tuple(repaired))
+        return self._protection.around(lambda: self._run(command, timeout, cancel))
 
     def _run(self, command: str, timeout: float, cancel: Cancel | None) -> CommandResult:
         execution = Execution(self.policy.limits)
