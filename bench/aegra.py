@@ -18,6 +18,10 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.pregel.remote import RemoteGraph
+from langgraph.types import Command
 from langgraph_sdk import get_sync_client
 from langgraph_sdk.client import SyncLangGraphClient
 
@@ -26,6 +30,7 @@ sys.path += [str(ROOT / "tests"), str(ROOT / "tests" / "headway")]
 
 from serving_support import free_port, scripted, started, task, wait_for  # noqa: E402
 
+from headway.embed import remote_node, remote_thread  # noqa: E402
 from openai_server import OpenAIServer  # noqa: E402
 
 LEASE = {
@@ -88,7 +93,7 @@ def main() -> int:
         }
         workers = [Worker(stack, folder, given, name) for name in ("one", "two")]
         workspaces = folder / "home" / "workspaces"
-        for check in (plain_run, foreign_page, fork, meeting, takeover):
+        for check in (plain_run, foreign_page, as_a_node, fork, meeting, takeover):
             try:
                 print(f"{check.__name__}: {check(workers, workspaces)}")
             except Exception as error:
@@ -121,6 +126,25 @@ def foreign_page(workers: list[Worker], workspaces: Path) -> str:
     assert answer.status_code == 403, answer.text
     assert not list(workspaces.rglob("owned"))
     return "refused"
+
+
+def as_a_node(workers: list[Worker], workspaces: Path) -> str:
+    """`headway.embed.remote_node` in a local graph, over two questions."""
+    client = workers[0].client
+    remote = RemoteGraph("headway", url=str(client.http.client.base_url), sync_client=client)
+    graph = StateGraph(MessagesState).add_node("remote", remote_node(remote))
+    parent = graph.add_edge(START, "remote").compile(checkpointer=InMemorySaver())
+    config: Any = {"configurable": {"thread_id": "parent"}}
+    values: Any = parent.invoke(task("ask: red?", "ask: blue?", "say: painted"), config)
+    for answer in ("yes red", "yes blue"):
+        said = {"decisions": [{"type": "respond", "message": answer}]}
+        values = parent.invoke(Command(resume=said), config)
+    assert values["messages"][-1].text == "painted", values
+    (state,) = client.threads.get_history(remote_thread("parent", "remote"), limit=1)
+    messages: Any = state["values"]["messages"]
+    told = [message["content"] for message in messages if message["type"] == "tool"]
+    assert ["yes red" in told[0], "yes blue" in told[1]] == [True, True], told
+    return "two questions, two answers"
 
 
 def fork(workers: list[Worker], workspaces: Path) -> str:

@@ -75,9 +75,8 @@ def remote_node(
 
     def node(state: Any, config: RunnableConfig) -> Update:
         given = config["configurable"]
-        name = str(config["metadata"]["langgraph_node"])
-        thread = _address(remote_thread(str(given["thread_id"]), name))
-        sent = _id_of(given["checkpoint_ns"])
+        name, sent = str(config["metadata"]["langgraph_node"]), _id_of(given["checkpoint_ns"])
+        thread = _address(remote_thread(str(given.get("thread_id", sent)), name))
         request = {"role": "user", "content": task(state), "id": sent}
         values = _answered(remote, thread, _started(remote, thread, request))
         messages = convert_to_messages(values["messages"])

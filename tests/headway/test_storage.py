@@ -2,6 +2,7 @@
 
 import os
 import signal
+import stat
 import subprocess
 import sys
 import threading
@@ -92,6 +93,14 @@ def test_an_agent_keeps_what_workers_share_in_the_store_that_it_is_given(
     assert storage.snapshots("t", workspace).holds(kept["after"])
     assert storage.records["t/"].sign is not None
     assert {path.name for path in (own_home / "threads" / "t").iterdir()} == {"private"}
+
+
+def test_a_data_folder_that_it_makes_is_private(workspace: Path, tmp_path: Path) -> None:
+    home = tmp_path / "above" / "home"
+    agent = build_agent(replies("x"), workspace=workspace, checkpointer=InMemorySaver(), home=home)
+    agent.invoke(GO, CONFIG)
+    private = [home, home / "threads" / "t"]
+    assert [stat.S_IMODE(path.stat().st_mode) for path in private] == [0o700, 0o700]
 
 
 def test_the_lease_of_another_store_keeps_a_second_run_out(

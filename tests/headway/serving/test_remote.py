@@ -79,6 +79,12 @@ def test_its_questions_are_the_parents_and_each_answer_reaches_it(
     assert "yes blue?" in told[2]
 
 
+def test_a_parent_without_threads_has_a_new_conversation_each_time(remote: RemoteGraph) -> None:
+    graph = StateGraph(State).add_node("remote", remote_node(remote)).add_edge(START, "remote")
+    values = graph.compile().invoke(asks("say: alone"))
+    assert values["messages"][-1].content == "alone"
+
+
 def test_two_nodes_have_two_conversations(remote: RemoteGraph, config: Any) -> None:
     values = parent(remote, "left", "right").invoke(asks("bash: pwd", "say: done"), config)
     assert [m.content for m in values["messages"][1:]] == ["done", "done"]
