@@ -28,7 +28,7 @@ from headway.prices import Price
 from headway.progress import ProgressSettings
 from headway.settled import DURABILITY
 from headway.state import InputState, OutputState, State
-from headway.truncation import Truncation
+from headway.truncation import Truncation, limits_for
 from headway_tools.ask_user import ask_user_tool
 from headway_tools.bash import bash_tool
 from headway_tools.edit import edit_tool
@@ -111,6 +111,8 @@ def make_parts(
     """What the nodes are bound to, checked; nothing is opened yet."""
     settings = settings_from(model if isinstance(model, str) else None, options)
     bound = _tools(tools, settings)
+    for tool in bound:
+        limits_for(tool.name, settings.truncation)
     return Parts(
         settings=settings,
         tools=bound,

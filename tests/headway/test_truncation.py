@@ -8,12 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headway.build import build_agent
 from headway.truncation import Truncation, TruncationLimits, limits_for, shorten
 from headway.truncation.boundaries import cut_back, cut_forward
 from headway.truncation.clean import terminal_text
 from headway_tools.errors import HeadwayError
 from headway_tools.read_output import READ_OUTPUT
 from headway_tools.results import observation
+from policies import replies
 
 DEFAULT = TruncationLimits()
 SMALL = TruncationLimits(characters=1_500, lines=40)
@@ -345,6 +347,18 @@ def test_limits_may_differ_by_tool() -> None:
     assert limits_for("bash", {"bash": SMALL}) == SMALL
     assert limits_for("bash", lambda name: SMALL if name == "bash" else None) == SMALL
     assert len(cut(log(9_000), {"bash": SMALL})) <= 1_500
+
+
+@pytest.mark.parametrize(
+    "wrong", ["12000", {"look": 7}, lambda name: 7], ids=["text", "number", "function"]
+)
+def test_a_wrong_setting_is_refused_when_the_agent_is_built(wrong: Any) -> None:
+    def look() -> str:
+        """Look."""
+        return ""
+
+    with pytest.raises(HeadwayError, match="truncation of look: give TruncationLimits or None"):
+        build_agent(replies("done"), tools=[look], truncation=wrong)
 
 
 @pytest.mark.parametrize("bad", [{"characters": 0}, {"lines": 0}, {"characters": -1}])

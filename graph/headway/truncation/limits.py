@@ -54,9 +54,13 @@ Truncation = (
 
 
 def limits_for(tool: str, setting: Truncation) -> TruncationLimits | None:
-    """The limits of one tool; None = its results are shown whole."""
-    if setting is None or isinstance(setting, TruncationLimits):
-        return setting
+    """The limits of one tool; None = its results are shown whole. `HeadwayError` for anything
+    else; an exception of the caller's own function passes unchanged."""
+    found: object = setting
     if isinstance(setting, Mapping):
-        return setting.get(tool, TruncationLimits())
-    return setting(tool)
+        found = setting.get(tool, TruncationLimits())
+    elif callable(setting):
+        found = setting(tool)
+    if found is None or isinstance(found, TruncationLimits):
+        return found
+    raise HeadwayError(f"truncation of {tool}: give TruncationLimits or None, not {found!r:.80}")
