@@ -29,22 +29,22 @@ def conduct(task: str | None, output: Output, **options: Any) -> int:
 
     `options` go to `headway.run.astream_agent` as they are.
     """
-    outcome, terminated = asyncio.run(_follow(task, output, options))
+    outcome, ended_by = asyncio.run(_follow(task, output, options))
     while outcome["status"] == "needs_approval" and somebody_answers():
         try:
             decisions = ask_each(outcome["pending"][0], ask_on_terminal)
         except (KeyboardInterrupt, EOFError):
             break
         options |= {"thread_id": outcome["thread"], "decisions": decisions}
-        outcome, terminated = asyncio.run(_follow(None, output, options))
+        outcome, ended_by = asyncio.run(_follow(None, output, options))
     output.end(outcome)
-    return exit_code(outcome["status"], outcome["limit"], terminated=terminated)
+    return exit_code(outcome["status"], outcome["limit"], ended_by=ended_by)
 
 
 async def _follow(
     task: str | None, output: Output, options: Mapping[str, Any]
-) -> tuple[Outcome, bool]:
-    """Show every event; the outcome, and whether SIGTERM ended it."""
+) -> tuple[Outcome, int]:
+    """Show every event; the outcome, and the signal that ended it, 0 for none or Ctrl-C."""
     control = Control()
     signals = StopSignals(control)
     signals.install(asyncio.get_running_loop())
@@ -55,4 +55,4 @@ async def _follow(
                 outcome = event["outcome"]
             else:
                 output.event(event)
-    return outcome, signals.terminated
+    return outcome, signals.ended_by

@@ -94,7 +94,9 @@ def _gist_of_command(result: Mapping[str, Any]) -> tuple[str, Colour]:
     said = _last_line(str(result.get("stderr") or "")) or _last_line(
         str(result.get("stdout") or "")
     )
-    head = "timed out" if result.get("timed_out") else f"exit {code}"
+    head = f"exit {code}"
+    if code is None:
+        head = "timed out" if result.get("timed_out") else str(result.get("note", "stopped"))
     return one_line(f"{head}  {said}"), "green" if code == 0 else "yellow"
 
 

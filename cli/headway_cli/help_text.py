@@ -62,6 +62,7 @@ EXIT_CODES: Final[dict[int, str]] = {
     6: "waits for your approval or answer",
     74: "stdout took no more; what ran is kept",
     124: "stopped at the limit of seconds",
+    129: "stopped because the terminal went away (SIGHUP)",
     130: "stopped by Ctrl-C",
     141: "the reader of stdout went away",
     143: "stopped by SIGTERM",

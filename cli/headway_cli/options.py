@@ -2,19 +2,24 @@
 
 import argparse
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from headway_cli.settings import Resolved, load_env_file, read_config, resolve, values
+from headway_cli.terminal import one_line
 from headway_tools.errors import HeadwayError
 from headway_tools.home import Home, default_home
 
 NO_MODEL: Final = (
-    "no model: give --model openai:NAME or set HEADWAY_MODEL; for a server of your own set "
-    "OPENAI_BASE_URL=http://127.0.0.1:8080/v1 too; `headway demo` needs neither"
+    "no model: give --model openai:NAME (or scripted:FILE, PROVIDER:NAME) or set HEADWAY_MODEL; "
+    "openai: takes OPENAI_API_KEY, and for a server of your own "
+    "OPENAI_BASE_URL=http://127.0.0.1:8080/v1; `headway demo` needs none of them"
 )
 _OFF: Final = ("none", "off")
+_WHOLE: Final = ("model_calls", "tool_calls", "tokens")
+_ALWAYS: Final = ("model_calls", "model_timeout", "tool_timeout")
 
 
 def the_home() -> Home:
@@ -49,6 +54,7 @@ def run_options(resolved: Mapping[str, Resolved]) -> dict[str, Any]:
         "check": given["check"],
         "ask": given["ask"],
         "allow": tuple(given["allow"]),
+        "on_stop": given["on_stop"],
         "sandbox": given["sandbox"],
         "network": given["network"],
         "hide": tuple(given["hide"]) or None,
@@ -68,12 +74,17 @@ def with_limits(base: Any, changes: Mapping[str, Any]) -> Any:
     try:
         return Limits(**{**base.model_dump(), **changed})
     except ValidationError as error:
-        first = error.errors()[0]
-        name = first["loc"][0]
+        name = str(error.errors()[0]["loc"][0])
+        known = ", ".join(Limits.model_fields)
         if name not in Limits.model_fields:
-            known = ", ".join(Limits.model_fields)
-            raise HeadwayError(f"--limit has no {name!r}; it has {known}") from error
-        raise HeadwayError(f"--limit {name}={changes[str(name)]}: {first['msg']}") from error
+            raise HeadwayError(f"--limit has no {one_line(name)!r}; it has {known}") from error
+        kind = "a whole number" if name in _WHOLE else "a number"
+        least = "from 0 up" if name == "tool_calls" else "above 0"
+        off = ", or none" if name not in _ALWAYS else " (it cannot be off)"
+        raise HeadwayError(
+            f"--limit {name} takes {kind} {least}{off}, not {one_line(str(changes[name]))!r}; "
+            f"the limits are {known}"
+        ) from error
 
 
 def read_instructions(path: str | None) -> str:
@@ -86,9 +97,15 @@ def read_instructions(path: str | None) -> str:
         raise HeadwayError(f"cannot read --instructions {path}: {error}") from error
 
 
+def text_of(word: str) -> str:
+    """A task or a message from the command line; `-` is what stdin holds."""
+    return sys.stdin.read() if word == "-" else word
+
+
 def workspace_of(path: str) -> Path:
     """The folder to work in, which must exist."""
     folder = Path(path).expanduser().absolute()
     if not folder.is_dir():
-        raise HeadwayError(f"no folder {folder}: give -C the folder to work in")
+        what = "is a file, not a folder" if folder.exists() else "does not exist"
+        raise HeadwayError(f"{folder} {what}: give -C the folder to work in")
     return folder

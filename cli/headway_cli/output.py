@@ -39,7 +39,6 @@ class Progress:
 
     def __init__(self, err: TextIO) -> None:
         self._err = err
-        self._terminal = terminal_of(err)
         self._mid_line = False
         self.streamed = False
         """The newest text of the model was shown token by token."""
@@ -50,7 +49,7 @@ class Progress:
             self._token(visible(str(event.get("text", ""))))
         elif event["type"] == "thought" and self.streamed:
             self.streamed = False
-        elif text := render(event, self._terminal):
+        elif text := render(event, terminal_of(self._err)):
             self.break_line()
             tell(text, stream=self._err)
 

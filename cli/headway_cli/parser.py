@@ -1,12 +1,16 @@
 """The command line as an argparse tree. Cheap to build: nothing here imports LangGraph."""
 
 import argparse
+import re
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib.metadata import version
-from typing import Any
+from typing import Any, NoReturn
 
+from headway.status import USAGE_ERROR
 from headway_cli.help_text import COMMANDS, EXAMPLE, EXAMPLES, SCRIPT, exit_code_table
-from headway_cli.streams import put
+from headway_cli.streams import put, tell
+from headway_cli.terminal import one_line
 
 
 class _Version(argparse.Action):
@@ -21,9 +25,22 @@ class _Version(argparse.Action):
         parser.exit()
 
 
+class _Parser(argparse.ArgumentParser):
+    """Wrong use is one line and where the help is, not the whole usage."""
+
+    def error(self, message: str) -> NoReturn:
+        wrong = re.search("invalid choice: '(.*?)' \\(choose", message)
+        if wrong:
+            near = get_close_matches(wrong[1], COMMANDS, 1)
+            message = f"there is no command {wrong[1]!r}"
+            message += f"; did you mean {near[0]!r}?" if near else ""
+        tell(f"{self.prog}: {one_line(message)} ({self.prog} --help)")
+        self.exit(USAGE_ERROR)
+
+
 def build_parser() -> argparse.ArgumentParser:
     """The whole command line; `args.command` names the module that carries it out."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="headway",
         description="An agent that finishes or says why not, and can be rewound, files included."
         f"\n\n{EXAMPLES}",
@@ -66,7 +83,7 @@ def _demo(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("task", metavar="TASK", help="what to do, in your words")
+    parser.add_argument("task", metavar="TASK", help="what to do, in your words; - reads stdin")
     parser.add_argument(
         "-C",
         dest="workspace",
@@ -92,7 +109,7 @@ def _resume(parser: argparse.ArgumentParser) -> None:
         metavar="THREAD[@BRANCH]",
         help="its name or the start of it; none or - is the newest in this folder",
     )
-    parser.add_argument("message", nargs="?", help="a new message for the model")
+    parser.add_argument("message", nargs="?", help="a new message; - reads stdin")
     decide = parser.add_mutually_exclusive_group()
     decide.add_argument("--approve", action="store_true", help="carry out what waits for approval")
     decide.add_argument("--reject", metavar="WHY", help="do not; the model reads why")
@@ -242,6 +259,9 @@ def _add_guards(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--allow", action="append", metavar="RULE", help="a tool, or tool(pattern), not asked about"
+    )
+    group.add_argument(
+        "--on-stop", metavar="WHAT", help="return (default), or ask you how to go on"
     )
     group.add_argument(
         "--sandbox", metavar="KIND", help="bubblewrap (default), or none: commands run as you"

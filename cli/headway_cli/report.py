@@ -8,12 +8,13 @@ from typing import Any, Final
 
 from headway_cli.change import change_of_call
 from headway_cli.events import INDENT, gist_of_call
-from headway_cli.terminal import Colour, Terminal, one_line, paint, visible
+from headway_cli.terminal import Colour, Terminal, one_line, paint, path_text, visible
 
 Outcome = Mapping[str, Any]
 LABEL: Final = 11
 MAX_DIFF_LINES: Final = 200
 MAX_GIST: Final = 500
+MAX_CHECK_LINES: Final = 20
 
 _MEANING: Final[dict[str, str]] = {
     "completed": "completed",
@@ -32,7 +33,8 @@ _DIFF_COLOURS: Final[dict[str, Colour]] = {"+": "green", "-": "red", "@": "cyan"
 def report(outcome: Outcome, terminal: Terminal, diff: str = "", bring: str = "") -> str:
     """Answer, facts and next commands; `diff` is the unified diff of the files changed, `bring`
     the command that brings them into the workspace where the run worked elsewhere."""
-    parts = [_answer(outcome), _facts(outcome, terminal), coloured_diff(diff, terminal)]
+    parts = [_answer(outcome), _facts(outcome, terminal), _check_output(outcome)]
+    parts.append(coloured_diff(diff, terminal))
     parts += [_pending(outcome, terminal), _next(outcome, terminal, bring)]
     return "\n\n".join(part for part in parts if part)
 
@@ -72,10 +74,26 @@ def _verdict(outcome: Outcome) -> str:
     return f"not verified by the check{command}" if check else "not verified (no --check)"
 
 
+def _check_output(outcome: Outcome) -> str:
+    """What a red check printed, its end, and where all of it stands."""
+    check = outcome.get("check") or {}
+    lines = visible(str(check.get("output") or "")).strip().splitlines()
+    if outcome.get("verified") is not False or not lines:
+        return ""
+    earlier = len(lines) - MAX_CHECK_LINES
+    head = "the check said"
+    if earlier > 0:
+        head += f" (the last {MAX_CHECK_LINES} lines; --json has {earlier} more)"
+    return "\n".join([f"{head}:", *(INDENT + line for line in lines[-MAX_CHECK_LINES:])])
+
+
 def _work_rows(outcome: Outcome, terminal: Terminal) -> Iterator[tuple[str, str]]:
     files = outcome.get("files") or []
-    yield from _labelled("files", _files(files, terminal) or ["none changed"])
-    yield from _labelled("commands", [_command(run) for run in outcome.get("commands") or ()])
+    commands = outcome.get("commands") or []
+    reverted = any(run.get("before_last_change") for run in commands)
+    none = "none changed in the end" if reverted else "none changed"
+    yield from _labelled("files", _files(files, terminal) or [none])
+    yield from _labelled("commands", [_command(run) for run in commands])
     yield "used", _used(outcome)
     if outcome.get("thread"):
         yield "thread", str(outcome["thread"])
@@ -100,16 +118,20 @@ def inside_git(change: Mapping[str, Any]) -> bool:
 
 
 def _file(change: Mapping[str, Any], terminal: Terminal) -> str:
-    line = f"{change['kind']:<8} {one_line(change['path'])}"
+    line = f"{change['kind']:<8} {path_text(change['path'])}"
     if change.get("runs_by_itself"):
         line += paint("  (tools run this file by themselves: look at it)", "yellow", terminal)
     return line
 
 
 def _command(run: Mapping[str, Any]) -> str:
-    code = "timed out" if run.get("timed_out") else f"exit {run.get('exit_code')}"
-    earlier = "  (before the last change)" if run.get("before_last_change") else ""
-    return f"{code:<8} {one_line(run['command'])}{earlier}"
+    code = f"exit {run.get('exit_code')}"
+    if run.get("exit_code") is None:
+        code = "timed out" if run.get("timed_out") else "stopped"
+    facts = [run["why"]] if run.get("why") and not run.get("timed_out") else []
+    facts += ["before the last change"] if run.get("before_last_change") else []
+    told = f"  ({one_line('; '.join(facts))})" if facts else ""
+    return f"{code:<8} {one_line(run['command'])}{told}"
 
 
 def _used(outcome: Outcome) -> str:

@@ -3,7 +3,7 @@
 from typing import Final
 
 from headway_cli.events import gist_of_call
-from headway_cli.terminal import one_line
+from headway_cli.terminal import one_line, path_text
 from headway_debugger.copies import Applied
 from headway_debugger.files import Restored, named
 from headway_debugger.rewind import Rewound
@@ -55,7 +55,7 @@ def applied(done: Applied, *, dry_run: bool) -> str:
     """What an apply brought, or would bring; conflicts are named."""
     text = _lines(done, "would bring into" if dry_run else "brought into")
     word = "would need --force" if dry_run else "overwritten"
-    return "\n".join([text, *(f"  {word}: {one_line(path)}" for path in done.conflicts)])
+    return "\n".join([text, *(f"  {word}: {path_text(path)}" for path in done.conflicts)])
 
 
 def _lines(restored: Restored, verb: str) -> str:
@@ -63,10 +63,10 @@ def _lines(restored: Restored, verb: str) -> str:
         return f"{restored.root} is like that already"
     head = f"{verb} {restored.root}:"
     left = restored.report.notes if restored.report else []
-    notes = [f"  left    {one_line(note.path)} ({note.reason})" for note in left]
+    notes = [f"  left    {path_text(note.path)} ({note.reason})" for note in left]
     return "\n".join([head, *map(_line, restored.changes), *notes])
 
 
 def _line(change: Change) -> str:
     word = "remove" if change.after is None else "write"
-    return f"  {word:<7} {one_line(change.path)}"
+    return f"  {word:<7} {path_text(change.path)}"

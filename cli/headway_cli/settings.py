@@ -62,6 +62,7 @@ SETTINGS: Final = (
     Setting("check", "text"),
     Setting("ask", "text", "never", ("never", "edits", "all")),
     Setting("allow", "list", []),
+    Setting("on_stop", "text", "return", ("return", "ask")),
     Setting("sandbox", "text", "bubblewrap", ("bubblewrap", "none")),
     Setting("network", "switch", False),
     Setting("hide", "list", []),
@@ -103,7 +104,11 @@ def load_env_file(path: Path, *, required: bool) -> None:
         return
     from dotenv import dotenv_values
 
-    for name, value in dotenv_values(path, interpolate=False).items():
+    try:
+        found = dotenv_values(path, interpolate=False)
+    except (OSError, UnicodeDecodeError) as error:
+        raise HeadwayError(f"cannot read {path}: {error}; mend it or move it away") from error
+    for name, value in found.items():
         if value is not None:
             os.environ.setdefault(name, value)
 

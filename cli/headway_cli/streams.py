@@ -18,14 +18,14 @@ CANNOT_WRITE: Final = 74
 
 def open_closed() -> bool:
     """Give closed standard streams the null device, lest a file of ours gets their number; False
-    where stdout was closed. What an encoding lacks is written as an escape."""
+    where stdout was closed. What an encoding lacks is read and written as an escape."""
     was_open = sys.stdout is not None
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         stream = getattr(sys, name)
         if stream is None:
             _to_null(number)
             setattr(sys, name, os.fdopen(number, "w" if number else "r", closefd=False))
-        elif number and isinstance(stream, io.TextIOWrapper):
+        elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     return was_open
 

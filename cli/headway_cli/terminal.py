@@ -4,7 +4,7 @@ Model and tool output is hostile: nothing of it reaches a terminal without `visi
 """
 
 import os
-import shutil
+import sys
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,6 +24,8 @@ _UNSAFE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 """Controls, format characters (direction overrides among them), surrogates, line separators."""
 _JOINERS: Final = frozenset("\u200c\u200d\ufe0f")
 MIN_WIDTH: Final = 20
+FALLBACK: Final = 80
+"""Columns of a terminal that does not know its own."""
 
 
 @dataclass(frozen=True)
@@ -35,15 +37,28 @@ class Terminal:
 
 
 def terminal_of(stream: TextIO, environ: Mapping[str, str] | None = None) -> Terminal:
-    """What `stream` can show: `NO_COLOR`, `FORCE_COLOR`, `TERM=dumb` and `COLUMNS` are honoured."""
+    """What `stream` can show: `NO_COLOR`, `FORCE_COLOR`, `TERM=dumb` and `COLUMNS` are honoured.
+    What is no terminal takes lines of any length."""
     env = os.environ if environ is None else environ
-    width = shutil.get_terminal_size((80, 24)).columns
     colour = stream.isatty() and env.get("TERM") != "dumb"
     if env.get("FORCE_COLOR"):
         colour = True
     if env.get("NO_COLOR"):
         colour = False
-    return Terminal(max(width, MIN_WIDTH), colour)
+    return Terminal(_width_of(stream, env), colour)
+
+
+def _width_of(stream: TextIO, environ: Mapping[str, str]) -> int:
+    given = environ.get("COLUMNS", "")
+    if given.isdecimal() and int(given):
+        return max(int(given), MIN_WIDTH)
+    if not stream.isatty():
+        return sys.maxsize
+    try:
+        known = os.get_terminal_size(stream.fileno()).columns
+    except OSError:
+        known = 0
+    return max(known or FALLBACK, MIN_WIDTH)
 
 
 def visible(text: str) -> str:
@@ -58,6 +73,11 @@ def visible(text: str) -> str:
 def one_line(text: str) -> str:
     """`visible` text on one line, runs of white space as one space."""
     return visible(" ".join(text.split()))
+
+
+def path_text(path: str) -> str:
+    """A path on one line with nothing lost: newlines and tabs in it are escapes, too."""
+    return "".join("\\n" if character == "\n" else _shown(character) for character in path)
 
 
 def clip(text: str, width: int) -> str:

@@ -7,6 +7,7 @@ must be green, too, on a copy in which that is as it was at the start.
 
 import os
 import re
+import shlex
 import shutil
 import tempfile
 import time
@@ -15,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from headway.commands import plain_words
 from headway.influence import bends, is_test, starts_python
 from headway.outcome import CheckReport
 from headway.progress import best_count
@@ -106,6 +108,16 @@ class Command:
             count=0 if passed else best_count(output, self.counters),
             output=self.env.mask(output),
         )
+
+
+def missing_program(command: Command) -> str:
+    """The program of a plain command that the sandbox does not have. Empty where it has it, and
+    where only running can tell: shell syntax, a path (the run may make the file)."""
+    words = plain_words(command.text)
+    if not words or "/" in words[0]:
+        return ""
+    found = replace(command, text=f"command -v {shlex.quote(words[0])}").run(command.root)
+    return "" if found.passed or found.exit_code is None else words[0]
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,9 @@ STREAM_MODES: Final = ("updates", "custom", "messages")
 class Events:
     """Turns LangGraph's stream parts (version 2) of one run into events."""
 
-    def __init__(self) -> None:
-        self._turn = 0
+    def __init__(self, turn: int = 0) -> None:
+        """`turn` is the newest one that the run had already, where it goes on."""
+        self._turn = turn
 
     def of(self, part: Mapping[str, Any]) -> Iterator[Event]:
         """The events of one stream part; none for parts that say nothing to a person."""

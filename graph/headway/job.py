@@ -1,5 +1,6 @@
 """One run, decided: its parts, its thread and branch, what goes in, and what came of it."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -13,7 +14,9 @@ from langgraph.types import Command, StateSnapshot
 
 from headway.branches import BranchView
 from headway.build import Agent, Options, compile_agent, make_parts
-from headway.context import Context
+from headway.check_command import Command as Check
+from headway.check_command import missing_program
+from headway.context import CHECK_TIMEOUT, Context
 from headway.events import Event
 from headway.heads import MAIN, HeadFile
 from headway.outcome import Outcome
@@ -153,6 +156,7 @@ def lock(job: Job, folder: str) -> Lock | None:
 
 def begin(job: Job, folder: str) -> None:
     """Under the lock: keep the record and the current branch, remove what a killed edit left."""
+    require_check(job, folder)
     if job.home is None or job.record is None:
         return
     save_record(job.home, job.record)
@@ -162,6 +166,19 @@ def begin(job: Job, folder: str) -> None:
     env = job.parts.environments.get(job.thread, folder) if job.crashed else None
     if env is not None and env.workspace is not None:
         sweep(env.workspace.root)
+
+
+def require_check(job: Job, folder: str) -> None:
+    """Refuse a check whose program the sandbox does not have, before any model call."""
+    check = job.parts.settings.check
+    env = job.parts.environments.get(job.thread, folder) if check else None
+    if check and env and env.workspace and env.sandbox:
+        deadline = time.monotonic() + CHECK_TIMEOUT
+        if program := missing_program(Check(check, env, deadline)):
+            raise HeadwayError(
+                f"the check cannot be started: commands find no {program!r} (`headway doctor` "
+                "shows what they see); correct --check"
+            )
 
 
 def next_input(snapshot: StateSnapshot, job: Job) -> Any:
@@ -184,6 +201,12 @@ def next_input(snapshot: StateSnapshot, job: Job) -> Any:
     if not snapshot.tasks and not snapshot.values.get("messages"):
         raise HeadwayError(f"thread {job.thread} holds nothing to go on with; give it a task")
     return None if snapshot.tasks else {"messages": []}
+
+
+def turn_of(snapshot: StateSnapshot, job: Job) -> int:
+    """The newest turn of the run that goes on; 0 where a new message starts one."""
+    steps = trace(snapshot.values.get("messages", [])) if job.task is None else []
+    return steps[-1].turn if steps else 0
 
 
 def end(job: Job, snapshot: StateSnapshot, *, cancelled: bool) -> Event:

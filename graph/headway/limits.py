@@ -16,18 +16,22 @@ CALL_TOKENS: Final = (3_000, 300)
 """Input and output tokens of an average model call of such a request."""
 
 
+MOST: Final = 10**12
+"""The largest count that a limit may be; a checkpoint holds no number beyond 64 bits."""
+
+
 class Limits(BaseModel):
     """Bounds of one run, counted from the last human message; resume and approval continue.
 
     A limit of None is off; `model_calls` has no off.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    model_calls: int = Field(default=60, ge=1, description="replies of the model")
-    tool_calls: int | None = Field(default=200, ge=0, description="tool executions")
+    model_calls: int = Field(default=60, ge=1, le=MOST, description="replies of the model")
+    tool_calls: int | None = Field(default=200, ge=0, le=MOST, description="tool executions")
     seconds: float | None = Field(default=3600, gt=0, description="wall time")
-    tokens: int | None = Field(default=None, ge=1, description="input and output tokens")
+    tokens: int | None = Field(default=None, ge=1, le=MOST, description="input and output tokens")
     cost: float | None = Field(default=None, gt=0, description="US dollars, where prices are known")
     model_timeout: float = Field(default=300, gt=0, description="seconds for one model call")
     tool_timeout: float = Field(default=120, gt=0, description="seconds for one tool call")

@@ -47,8 +47,10 @@ class CommandRun(BaseModel):
     command: str
     exit_code: int | None
     timed_out: bool = False
+    why: str = ""
+    """Why it did not end by itself."""
     before_last_change: bool = False
-    """True where a file was changed after it."""
+    """True where files differ now from what they were when it ended."""
 
 
 class CheckReport(BaseModel):

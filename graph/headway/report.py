@@ -171,25 +171,26 @@ def commands_run(messages: Sequence[BaseMessage]) -> list[CommandRun]:
     """The shell commands of this run with their exit codes, oldest first."""
     steps = trace(messages)
     notes = {m.tool_call_id: meta(m) for m in messages if isinstance(m, ToolMessage)}
-    last_change = -1
-    found: list[tuple[int, CommandRun]] = []
+    last_change, files = -1, None
+    found: list[tuple[int, str | None, CommandRun]] = []
     for index, step in enumerate(steps):
         if step.tool_call is None:
             continue
         note = notes.get(step.tool_call.id, {})
-        changed = note.get("before") != note.get("after")
-        if changed:
-            last_change = index
+        if note.get("before") != note.get("after"):
+            last_change, files = index, note.get("after")
         result = result_of(step)
         if step.tool_call.name == "bash" and isinstance(result.get("exit_code", ""), int | None):
             run = CommandRun(
                 command=str(step.tool_call.args.get("command", "")),
                 exit_code=result["exit_code"],
                 timed_out=bool(result.get("timed_out")),
+                why="" if result["exit_code"] is not None else str(result.get("note") or ""),
             )
-            found.append((index, run))
+            found.append((index, note.get("after"), run))
     return [
-        run.model_copy(update={"before_last_change": index < last_change}) for index, run in found
+        run.model_copy(update={"before_last_change": index < last_change and after != files})
+        for index, after, run in found
     ]
 
 
@@ -205,7 +206,9 @@ def established(
     facts = [f"{change.path} was {_WORD[change.kind]}" for change in files]
     for run in commands:
         earlier = STALE if run.before_last_change else ""
-        end = "timed out" if run.timed_out else f"exited with {run.exit_code}"
+        end = f"exited with {run.exit_code}"
+        if run.exit_code is None:
+            end = "timed out" if run.timed_out else run.why or "was stopped"
         facts.append(f"`{_one_line(run.command)}` {end}{earlier}")
     if check is not None:
         count = f" ({check.count} failures)" if check.count else ""

@@ -16,7 +16,17 @@ from typing_extensions import Unpack
 
 from headway.build import Agent, Options
 from headway.events import STREAM_MODES, Event, Events
-from headway.job import WAITING, Job, begin, end, folder_of, lock, next_input, prepare
+from headway.job import (
+    WAITING,
+    Job,
+    begin,
+    end,
+    folder_of,
+    lock,
+    next_input,
+    prepare,
+    turn_of,
+)
 from headway.outcome import Outcome
 from headway.storage import open_async_saver, open_saver
 from headway_tools.home import Home
@@ -115,11 +125,12 @@ def stream_agent(
         folder = folder_of(graph.get_state(job.config)) if job.branched else ""
         if held := lock(job, folder):
             stack.enter_context(held.acquire(LOCK_SECONDS))
-        given = next_input(graph.get_state(job.config), job)
+        state = graph.get_state(job.config)
+        given, turn = next_input(state, job), turn_of(state, job)
         begin(job, folder)
         yield job.start_event()
         if given is not WAITING:
-            events = Events()
+            events = Events(turn)
             for part in graph.stream(
                 given, job.config, stream_mode=list(STREAM_MODES), version="v2"
             ):
@@ -158,11 +169,12 @@ async def astream_agent(
         folder = folder_of(await graph.aget_state(job.config)) if job.branched else ""
         if held := lock(job, folder):
             await stack.enter_async_context(held.acquire_async(LOCK_SECONDS))
-        given = next_input(await graph.aget_state(job.config), job)
+        state = await graph.aget_state(job.config)
+        given, turn = next_input(state, job), turn_of(state, job)
         await asyncio.to_thread(begin, job, folder)
         yield job.start_event()
         if given is not WAITING:
-            async with aclosing(_driven(graph, given, job, control)) as events:
+            async with aclosing(_driven(graph, given, job, control, Events(turn))) as events:
                 async for event in events:
                     yield event
         state = await graph.aget_state(job.config)
@@ -170,11 +182,10 @@ async def astream_agent(
 
 
 async def _driven(
-    graph: Agent, given: Any, job: Job, control: Control
+    graph: Agent, given: Any, job: Job, control: Control, events: Events
 ) -> AsyncGenerator[Event, None]:
     """The events of the run, which goes in a task of its own so that `control` can cancel it."""
     queue: asyncio.Queue[Event | None] = asyncio.Queue()
-    events = Events()
 
     async def drive() -> None:
         try:

@@ -29,7 +29,7 @@ MEANING: Final[dict[Status, str]] = {
     "limit": "a limit was reached (seconds: 124)",
     "model_error": "the endpoint failed for good",
     "needs_approval": "a person must decide or answer",
-    "cancelled": "stopped from outside (SIGTERM: 143)",
+    "cancelled": "stopped from outside (SIGHUP: 129, SIGTERM: 143)",
 }
 """In the documentation's words, with what `exit_code` makes of the exceptions."""
 
@@ -49,11 +49,11 @@ _EXIT: Final[dict[Status, int]] = {
 }
 
 
-def exit_code(status: Status, limit: str | None = None, *, terminated: bool = False) -> int:
+def exit_code(status: Status, limit: str | None = None, *, ended_by: int = 0) -> int:
     """The process exit code of a status: `limit` of kind seconds is 124, as in GNU timeout;
-    `cancelled` by SIGTERM (`terminated`) is 143."""
+    `cancelled` by another signal than Ctrl-C (`ended_by`) is 128 and its number."""
     if status == "limit" and limit == "seconds":
         return 124
-    if status == "cancelled" and terminated:
-        return 143
+    if status == "cancelled" and ended_by:
+        return 128 + ended_by
     return _EXIT[status]

@@ -5,6 +5,7 @@ import re
 import secrets
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -165,7 +166,11 @@ def find_record(home: Home, given: str | None, workspace: Path | None = None) ->
     if len(matches) == 1:
         return matches[0]
     names = ", ".join(r.thread for r in matches[:5])
-    hint = f"several threads begin so: {names}" if matches else "`headway threads` lists them"
+    near = get_close_matches(str(given), [r.thread for r in known], 1)
+    hint = f"did you mean {near[0]}? " if near else ""
+    hint += "`headway threads` lists them"
+    if matches:
+        hint = f"several threads begin so: {names}"
     raise HeadwayError(f"no thread is named {given!r}; {hint}")
 
 

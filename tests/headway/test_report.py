@@ -165,3 +165,13 @@ def test_the_check_of_an_earlier_state_is_marked(workspace: Path) -> None:
     result = run_agent("x", model=model, workspace=workspace, check="false", limits=limits)
     assert (result.status, result.verified) == ("limit", False)
     assert result.established[-1] == "the check is red, before the last change of files"
+
+
+def test_a_command_before_a_change_that_was_taken_back_still_counts() -> None:
+    messages = [
+        HumanMessage("x"),
+        *command("make test", 1, "s0", "s0", "c1"),
+        *edited("c2", "s0", "s1"),
+        *edited("c3", "s1", "s0"),
+    ]
+    assert not commands_run(messages)[0].before_last_change

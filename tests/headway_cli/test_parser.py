@@ -2,6 +2,7 @@ import shlex
 import subprocess
 import sys
 from importlib import import_module
+from signal import SIGHUP, SIGTERM
 
 import pytest
 
@@ -43,7 +44,7 @@ def test_help_lists_every_exit_code_there_is(capsys: pytest.CaptureFixture[str])
         CANNOT_WRITE,
         PIPE_CLOSED,
         exit_code("limit", "seconds"),
-        exit_code("cancelled", terminated=True),
+        *(exit_code("cancelled", ended_by=int(number)) for number in (SIGHUP, SIGTERM)),
     }
     assert set(EXIT_CODES) == real
     with pytest.raises(SystemExit):
@@ -92,3 +93,20 @@ def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
 def test_what_was_not_given_is_none_so_that_other_sources_count() -> None:
     args = build_parser().parse_args(["run", "do it"])
     assert (args.model, args.network, args.protect, args.limit) == (None, None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("argv", "told"),
+    [
+        (["rnu", "x"], "headway: there is no command 'rnu'; did you mean 'run'? (headway --help)"),
+        (["fly"], "headway: there is no command 'fly' (headway --help)"),
+        (["run"], "headway run: the following arguments are required: TASK (headway run --help)"),
+        (["run", "x", "y"], "headway: unrecognized arguments: y (headway --help)"),
+    ],
+)
+def test_wrong_use_is_told_on_one_line(
+    argv: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(argv)
+    assert capsys.readouterr().err == f"{told}\n"

@@ -121,3 +121,29 @@ def test_no_control_code_without_colour_and_hostile_text_stays_text() -> None:
 def test_a_long_diff_is_cut_with_its_count() -> None:
     text = report(DONE, PLAIN, "+x\n" * 250)
     assert "… 50 more lines of the diff" in text
+
+
+def test_a_name_with_a_newline_forges_no_line() -> None:
+    name = "x\nfiles      added    y\tz"
+    text = report({**DONE, "files": [{"path": name, "kind": "added"}]}, PLAIN)
+    assert "added    x\\nfiles      added    y\\tz" in text.splitlines()[3]
+
+
+def test_what_was_ended_by_headway_says_why_and_none_is_no_exit_code() -> None:
+    run = {"command": "yes", "exit_code": None, "why": "ended because it printed too much"}
+    text = report({**DONE, "commands": [run]}, PLAIN)
+    assert "stopped  yes  (ended because it printed too much)" in text
+    assert "None" not in text
+
+
+def test_commands_before_a_change_that_was_taken_back_stand_beside_none_in_the_end() -> None:
+    assert "files      none changed in the end\n" in report({**DONE, "files": []}, PLAIN)
+
+
+def test_a_red_check_shows_the_end_of_what_it_said() -> None:
+    output = "\n".join(f"line {number}" for number in range(30))
+    check = {"passed": False, "command": "make", "exit_code": 2, "output": output}
+    text = report({**DONE, "status": "check_failed", "verified": False, "check": check}, PLAIN)
+    assert "the check said (the last 20 lines; --json has 10 more):\n    line 10\n" in text
+    assert "    line 29\n" in text
+    assert "line 9\n" not in text

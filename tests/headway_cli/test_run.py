@@ -1,3 +1,4 @@
+import io
 import json
 import os
 import subprocess
@@ -221,3 +222,66 @@ def test_a_reader_that_goes_away_is_no_crash(tmp_path: Path, own_home: Path) -> 
     assert started.wait(60) == PIPE_CLOSED
     assert "Traceback" not in errors
     started.stderr.close()
+
+
+@pytest.mark.parametrize("check", ["nosuchcommand", "nosuchcommand -x tests"])
+def test_a_check_without_its_program_is_refused_before_any_model_call(
+    headway: Headway, script: Script, workspace: Path, check: str
+) -> None:
+    model = script([DONE])
+    done = headway("run", "x", "-C", str(workspace), "--model", model, "--check", check)
+    assert (done.code, done.out) == (2, "")
+    assert "the check cannot be started: commands find no 'nosuchcommand'" in done.err
+    assert "no thread yet" in headway("threads").err
+
+
+def test_a_check_that_the_run_makes_is_no_missing_program(
+    headway: Headway, script: Script, workspace: Path
+) -> None:
+    made = call("bash", command="printf '#!/bin/sh\\nexit 0\\n' > t.sh; chmod +x t.sh")
+    place = ("-C", str(workspace), "--model", script([made, DONE]))
+    done = headway("run", "write a test", *place, "--check", "./t.sh", "--json")
+    assert (done.code, done.json["status"]) == (0, "completed")
+
+
+def test_a_command_that_prints_without_end_is_told_as_stopped_for_it(
+    headway: Headway, script: Script, workspace: Path
+) -> None:
+    model = script([call("bash", command="yes"), DONE])
+    done = headway("run", "x", "-C", str(workspace), "--model", model)
+    assert "stopped  yes  (ended because it printed too much" in done.out
+    assert "bash: ended because it printed too much" in done.err
+
+
+def test_a_forged_name_is_one_line_in_list_and_diff(
+    headway: Headway, script: Script, workspace: Path
+) -> None:
+    made = call("bash", command="echo 1 > $'x\\n+++ y'")
+    done = headway("run", "x", "-C", str(workspace), "--model", script([made, DONE]))
+    assert "added    x\\n+++ y" in done.out
+    assert "+++ b/x\\n+++ y" in done.out
+    assert "\n+++ y" not in done.out
+
+
+@pytest.mark.parametrize(("stdin", "code"), [("make it bye\n", 0), ("", 2)])
+def test_a_task_can_come_from_stdin(
+    headway: Headway,
+    script: Script,
+    workspace: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    stdin: str,
+    code: int,
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
+    done = headway("run", "-", "-C", str(workspace), "--model", script([DONE]), "--thread", "t")
+    assert done.code == code
+    assert ("task      make it bye" if stdin else "the task is empty") in done.err
+
+
+def test_a_stop_can_be_a_question(headway: Headway, script: Script, workspace: Path) -> None:
+    model = script([DONE, DONE, DONE, DONE])
+    flags = ("--check", "false", "--on-stop", "ask", "--thread", "t", "--json")
+    asked = headway("run", "x", "-C", str(workspace), "--model", model, *flags)
+    assert (asked.code, asked.json["status"]) == (6, "needs_approval")
+    ended = headway("resume", "t", "--answer", "stop", "--json")
+    assert (ended.code, ended.json["status"]) == (1, "check_failed")

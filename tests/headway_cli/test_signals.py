@@ -43,7 +43,7 @@ def test_ctrl_c_once_ends_the_step_and_resume_goes_on(
     with signals_once(workspace / "started", signal.SIGINT):
         stopped = headway("run", "x", *place(workspace, script([command, DONE])))
     assert stopped.code == 130
-    assert "Ctrl-C again stops now" in stopped.err
+    assert "Ctrl-C again stops it now" in stopped.err
     assert "headway resume otter" in stopped.out
     done = headway("resume", "otter", "--json")
     assert (done.code, done.json["answer"]) == (0, "Changed.")
@@ -62,6 +62,25 @@ def test_ctrl_c_twice_stops_now_and_nothing_is_repeated(
     done = headway("resume", "otter", "--json")
     assert (done.code, done.json["answer"]) == (0, "Changed.")
     assert (workspace / "started").read_text() == "run\n"
+
+
+def test_after_a_stop_the_turns_go_on_counting(
+    headway: Headway, script: Script, workspace: Path
+) -> None:
+    command = call("bash", command="echo run >> started; sleep 1")
+    with signals_once(workspace / "started", signal.SIGINT):
+        headway("run", "x", *place(workspace, script([command, call("bash", command="ls"), DONE])))
+    assert " 2  bash ls" in headway("resume", "otter").err
+
+
+def test_a_terminal_that_goes_away_stops_now_and_loses_nothing(
+    headway: Headway, script: Script, workspace: Path
+) -> None:
+    command = call("bash", command="echo run >> started; sleep 100")
+    with signals_once(workspace / "started", signal.SIGHUP):
+        stopped = headway("run", "x", *place(workspace, script([command, DONE])), "--json")
+    assert (stopped.code, stopped.json["status"]) == (129, "cancelled")
+    assert headway("resume", "otter").code == 0
 
 
 def test_sigterm_stops_now_with_its_own_code(

@@ -1,11 +1,12 @@
 import io
+import sys
 import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway_cli.terminal import Terminal, clip, one_line, paint, terminal_of, visible
+from headway_cli.terminal import Terminal, clip, one_line, paint, path_text, terminal_of, visible
 
 
 class FakeTty(io.StringIO):
@@ -64,3 +65,27 @@ def test_the_environment_decides_about_colour(
     stream: io.StringIO, environ: dict[str, str], colour: bool
 ) -> None:
     assert terminal_of(stream, environ).colour is colour
+
+
+@pytest.mark.parametrize(
+    ("stream", "environ", "width"),
+    [
+        (FakeTty(), {}, 80),
+        (FakeTty(), {"COLUMNS": "40"}, 40),
+        (FakeTty(), {"COLUMNS": "3"}, 20),
+        (FakeTty(), {"COLUMNS": "wide"}, 80),
+        (io.StringIO(), {}, sys.maxsize),
+        (io.StringIO(), {"COLUMNS": "40"}, 40),
+    ],
+)
+def test_a_line_is_cut_at_a_terminals_width_and_in_no_pipe(
+    stream: io.StringIO, environ: dict[str, str], width: int
+) -> None:
+    assert terminal_of(stream, environ).width == width
+
+
+@given(st.text())
+def test_a_path_is_one_line_and_two_paths_are_not_alike(text: str) -> None:
+    shown = path_text(text)
+    assert shown.splitlines() in ([shown], [])
+    assert path_text("a b") != path_text("a\nb")

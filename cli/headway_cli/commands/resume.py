@@ -10,7 +10,7 @@ from headway.threads import ThreadRecord, stored_options
 from headway_cli.ask import Decision, somebody_answers
 from headway_cli.commands.demo import demo_model, started_here
 from headway_cli.conduct import conduct, output_for
-from headway_cli.options import NO_MODEL, configure, with_limits
+from headway_cli.options import NO_MODEL, configure, text_of, with_limits
 from headway_cli.settings import parse_pairs
 from headway_cli.threads import (
     current_branch,
@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     record = the_thread(name)
     branch = named_branch(record.thread, wanted) if wanted else current_branch(record)
     return conduct(
-        args.message,
+        text_of(args.message) if args.message else None,
         output_for(args),
         thread_id=record.thread,
         branch=branch,

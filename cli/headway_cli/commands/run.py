@@ -5,7 +5,7 @@ import argparse
 from headway.threads import new_thread_id
 from headway_cli.ask import somebody_answers
 from headway_cli.conduct import conduct, output_for
-from headway_cli.options import configure, run_options, the_home, workspace_of
+from headway_cli.options import configure, run_options, text_of, the_home, workspace_of
 from headway_cli.terminal import one_line
 from headway_debugger.copies import make_copy
 from headway_tools.errors import HeadwayError
@@ -15,14 +15,15 @@ from headway_tools.home import Home, is_plain
 
 def run(args: argparse.Namespace) -> int:
     """Do the task; the exit code of its status."""
+    task = text_of(args.task)
     options = run_options(configure(args))
     workspace = workspace_of(args.workspace)
     home = the_home()
-    thread = _new_name(args.thread, home) if args.thread else new_thread_id(args.task)
+    thread = _new_name(args.thread, home) if args.thread else new_thread_id(task)
     check_workspace(workspace, data_home=home.path, unsafe=args.unsafe_workspace)
     root = make_copy(home, thread, workspace) if args.copy else None
     return conduct(
-        args.task,
+        task,
         output_for(args),
         workspace=workspace,
         root=root,

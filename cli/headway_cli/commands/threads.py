@@ -1,13 +1,13 @@
 """`headway threads`: what this data folder holds, the newest first. Reads no checkpoint."""
 
 import argparse
-import shutil
+import sys
 
 from headway.threads import ThreadRecord, records, word_for
 from headway_cli.options import the_home
 from headway_cli.output import SCHEMA_VERSION, dumps
 from headway_cli.streams import put, tell
-from headway_cli.terminal import clip, one_line
+from headway_cli.terminal import clip, one_line, terminal_of
 
 
 def run(args: argparse.Namespace) -> int:
@@ -23,7 +23,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if not found:
         tell("no thread yet: headway demo")
-    put(table(found, shutil.get_terminal_size().columns), end="")
+    put(table(found, terminal_of(sys.stdout).width), end="")
     return 0
 
 

@@ -37,6 +37,8 @@ def open_model(
         HeadwayError: names what to set or install.
     """
     provider, colon, rest = name.partition(":")
+    if provider == "scripted" and not rest:
+        raise HeadwayError("scripted: names no file: write scripted:FILE")
     if provider == "scripted" and rest:
         return ScriptedModel.from_file(rest)
     if provider == "openai" or not rest:
@@ -59,8 +61,9 @@ def _open_openai(
         raise HeadwayError("no model name: write openai:NAME, for example openai:gpt-5-mini")
     if not key:
         raise HeadwayError(
-            "no API key: set OPENAI_API_KEY (for a local server any value, with "
-            f"OPENAI_BASE_URL={_LOCAL}), or try `headway demo`, which needs none"
+            f"no API key for openai:{model}: set OPENAI_API_KEY (for a local server any value, "
+            f"with OPENAI_BASE_URL={_LOCAL}); a model is openai:NAME, scripted:FILE or "
+            "PROVIDER:NAME; `headway demo` needs no key"
         )
     if url and not url.startswith(("http://", "https://")):
         raise HeadwayError(f"the base URL {url!r} must start with http:// or https://: {_LOCAL}")

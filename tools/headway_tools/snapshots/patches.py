@@ -41,20 +41,28 @@ def _change(change: Change, read: Read) -> Iterator[str]:
         yield f"{_headline(change)} (binary)\n"
         return
     if change.kind == "changed" and before and after and before.mode != after.mode:
-        yield f"mode {change.path}: {before.mode:o} -> {after.mode:o}\n"
+        yield f"mode {shown(change.path)}: {before.mode:o} -> {after.mode:o}\n"
     yield from _unified(change, old, new)
 
 
 def _unified(change: Change, old: str, new: str) -> Iterator[str]:
     names = (
-        "/dev/null" if change.before is None else f"a/{change.path}",
-        "/dev/null" if change.after is None else f"b/{change.path}",
+        "/dev/null" if change.before is None else f"a/{shown(change.path)}",
+        "/dev/null" if change.after is None else f"b/{shown(change.path)}",
     )
     lines = list(difflib.unified_diff(_lines(old), _lines(new), *names))
     if not lines:
         yield f"{_headline(change)}\n"
     for line in lines:
         yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+
+
+def shown(path: str) -> str:
+    """A path on one line: control characters in it are escapes."""
+    return "".join(
+        character.encode("unicode_escape").decode() if character < " " else character
+        for character in path
+    )
 
 
 def _lines(text: str) -> list[str]:
@@ -80,7 +88,7 @@ def _headline(change: Change) -> str:
     sides = (_side(change.before), _side(change.after))
     if change.kind == "mode" and change.before and change.after:
         sides = (f"{change.before.mode:o}", f"{change.after.mode:o}")
-    return f"{word} {change.path}: {sides[0]} -> {sides[1]}"
+    return f"{word} {shown(change.path)}: {sides[0]} -> {sides[1]}"
 
 
 def _side(entry: Entry | None) -> str:
@@ -89,7 +97,7 @@ def _side(entry: Entry | None) -> str:
     if entry.kind == "file":
         return f"file, {entry.size} bytes"
     if entry.kind == "link":
-        return f"link to {display(entry.id)}"
+        return f"link to {shown(display(entry.id))}"
     if entry.kind == "unkept":
         return f"not kept ({entry.reason})"
     return entry.kind
