@@ -57,6 +57,19 @@ def test_snippets_that_need_a_server_or_another_package_are_at_least_python(page
         assert ast.parse(snippet).body
 
 
+def links(page: Path) -> set[Path]:
+    found = re.findall(r"\]\(([^)#:]+\.md)(?:#[^)]*)?\)", page.read_text())
+    return {(page.parent / target).resolve() for target in found}
+
+
+def test_every_page_can_be_reached_from_the_readme() -> None:
+    seen, new = set[Path](), {ROOT / "README.md"}
+    while new:
+        seen |= new
+        new = {target for page in new for target in links(page)} - seen
+    assert {*PAGES, ROOT / "bench" / "README.md"} <= seen
+
+
 def test_every_link_inside_the_project_leads_somewhere() -> None:
     broken = [
         f"{page.name}: {target}"
