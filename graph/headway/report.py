@@ -54,9 +54,13 @@ def outcome(
 
 
 def missing(status: Status, stop: Stop) -> str:
-    """What is not there yet; for a failed endpoint with what it said."""
+    """What is not there yet; for a failed endpoint with what it said, for replies that were no
+    answer with what was wrong with them."""
+    found = stop.get("evidence") or {}
     text = MISSING[status].format(limit=stop.get("limit"))
-    said = (stop.get("evidence") or {}).get("message") if status == "model_error" else None
+    said = found.get("message") if status == "model_error" else None
+    if status == "invalid_answer":
+        said = NO_ANSWER.get(str(found.get("problem")))
     return f"{text} ({said})" if said else text
 
 
@@ -101,6 +105,15 @@ def unproven(report: CheckReport | None) -> list[str]:
         f"so it proves nothing: look at {', '.join(report.rests_on)}"
     ]
 
+
+NO_ANSWER: Final = {
+    "empty": "the replies were empty",
+    "cut": "each reply was cut at the model's output limit",
+    "printed_call": "tool calls were written as text, so they did not run",
+    "promise": "the model only said what it would do",
+    "format": "the replies did not have the form of the text protocol",
+}
+"""What was wrong with replies that `verify` sent back, by problem."""
 
 MISSING: Final[dict[Status, str]] = {
     "completed": "",

@@ -131,6 +131,15 @@ def test_a_printed_call_with_bad_arguments_is_an_error_of_that_call() -> None:
         "First, I need to look at main.py.",
         "Now running the tests...",
         "Two tests fail.\n\n**Next, I will fix the parser.**",
+        "Ich schaue mir jetzt die Datei an.",
+        "Jetzt führe ich die Tests aus.",
+        "Je vais maintenant lancer les tests.",
+        "Ahora voy a ejecutar las pruebas.",
+        "Agora vou executar os testes.",
+        "Сейчас я запущу тесты.",
+        "好的。接下来我将修改文件。",
+        "让我看看这个文件：",
+        "次にテストを実行します。",
     ],
 )
 def test_a_promise_is_one(text: str) -> None:
@@ -154,6 +163,17 @@ def test_a_promise_is_one(text: str) -> None:
         "I'll now run the tests.\n\nAll 12 tests pass.",
         "42",
         "",
+        "Sie können jetzt die Tests ausführen.",
+        "Ich habe jetzt die Datei geändert.",
+        "Jetzt bin ich fertig.",
+        "Je vais bien.",
+        "Si vous voulez, je vais lancer les tests.",
+        "Ahora puede ejecutar las pruebas.",
+        "Agora você pode executar os testes.",
+        "Теперь я закончил.",
+        "现在你可以运行测试了。",
+        "我先前已经改好了。",
+        "テストを実行できます。",
     ],
 )
 def test_an_answer_is_no_promise(text: str) -> None:

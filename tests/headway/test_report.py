@@ -14,12 +14,13 @@ from headway.report import (
     commands_run,
     established,
     last_text,
+    missing,
     proven,
     unproven,
     usage,
     verified,
 )
-from headway.state import Run
+from headway.state import Run, Stop
 from headway.status import STATUSES, Status
 from policies import bash, call, replies
 
@@ -34,6 +35,14 @@ def test_only_an_accepted_answer_is_verified(status: Status) -> None:
     assert verified(status, RED) is False
     assert verified(status, EMPTY) is None
     assert verified(status, None) is None
+
+
+@pytest.mark.parametrize(
+    ("problem", "words"),
+    [("promise", "only said what it would do"), ("cut", "output limit"), ("empty", "were empty")],
+)
+def test_what_was_wrong_with_replies_is_said(problem: str, words: str) -> None:
+    assert words in missing("invalid_answer", Stop(evidence={"problem": problem}))
 
 
 def test_a_green_check_that_proves_nothing_is_said_so() -> None:

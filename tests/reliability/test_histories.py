@@ -143,7 +143,6 @@ def test_a_fork_a_crash_and_a_new_message_leave_valid_requests(
     check_branches(script, ask, at, way)
 
 
-@pytest.mark.slow
 @few
 @given(scripts, conversations, over, places, nodes)
 def test_an_edited_state_leaves_valid_requests(
