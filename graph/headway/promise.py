@@ -48,7 +48,7 @@ _ABROAD = re.compile(
 )
 """German, French, Spanish, Portuguese, Russian, Chinese, Japanese; at the sentence's beginning."""
 _NO_PROMISE_ABROAD = re.compile(
-    r"\b(?:nicht|kein\w*|wenn|falls|sobald|ne|n['’]\w+|si|quand|no|cuando|não|se|quando|не|если|"
+    r"\b(?:nicht|kein\w*|wenn|falls|sobald|ne|n['’]\w+|si|quand|no|cuando|não|se|не|если|"
     r"когда)\b|不|没|如果|您|你|ません|[?？]\s*$",
     re.IGNORECASE,
 )
