@@ -9,20 +9,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from langchain_core.messages import BaseMessage
-
-from headway.build import Agent, build_agent, make_parts
-from headway.context import Context
+from headway.build import Agent, build_agent
 from headway.heads import HeadFile
-from headway.request import build as build_request
 from headway.schema import check_schema
 from headway.storage import open_saver
-from headway.threads import ThreadRecord, find_record, load_record, stored_options
+from headway.threads import ThreadRecord, find_record, load_record
 from headway_debugger.backend import Backend
 from headway_debugger.files import BRANCH, FILES
 from headway_debugger.steps import Step, steps
 from headway_debugger.tree import ThreadTree, TreeNode, resolve
-from headway_debugger.views import request, state, tree
+from headway_debugger.views import state, tree
 from headway_tools.errors import HeadwayError
 from headway_tools.home import Home, ThreadFolder
 from headway_tools.snapshots import Change, Snapshots
@@ -33,14 +29,6 @@ BUSY_SECONDS: Final = 0.5
 
 VERBS: Final = "thread.verbs"
 """The lock of verbs that write names; no branch can be called so."""
-
-
-@dataclass(frozen=True)
-class Request:
-    """What was sent to the model, as far as settings stayed the same."""
-
-    messages: list[BaseMessage]
-    tools: list[str]
 
 
 @dataclass(frozen=True)
@@ -108,23 +96,6 @@ class Thread:
     def state(self, node: TreeNode) -> dict[str, Any]:
         """All channels at a step."""
         return state(self.backend, self.tree, node)
-
-    def request(self, node: TreeNode) -> Request:
-        """What was sent to the model at a step, rebuilt with the branch's settings.
-
-        `HeadwayError`: the model was not asked there.
-        """
-        options: Any = stored_options(self.record, node.branch)
-        name = self.record.kept(node.branch).model
-        parts = make_parts(name, tools=None, name="headway", options=options)
-
-        def build(values: Mapping[str, Any]) -> Request:
-            known: Any = values
-            sent = build_request(known, parts=parts, context=Context())
-            return Request(sent.messages, [tool.name for tool in sent.tools])
-
-        found: Request = request(self.backend, self.tree, node, build)
-        return found
 
     def patch(self, node: TreeNode) -> str:
         """What a step changed in the files, as a unified diff; empty: nothing."""

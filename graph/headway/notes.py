@@ -18,7 +18,12 @@ OTHER_FILES: Final = (
     "Look at it before you rely on anything."
 )
 
-_KINDS: Final[dict[str, type]] = {"call_errors": dict, "remarks": list, "partial": bool}
+_KINDS: Final[dict[str, type]] = {
+    "call_errors": dict,
+    "sent": dict,
+    "remarks": list,
+    "partial": bool,
+}
 """Of the notes that are no text."""
 
 Content = str | list[str | dict[Any, Any]]

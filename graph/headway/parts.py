@@ -1,5 +1,7 @@
 """What the nodes of one agent are bound to: settings, tools, model, environments."""
 
+import hashlib
+import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -8,6 +10,7 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.tools import BaseTool
+from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.runtime import Runtime, get_runtime
 
 from headway.approvals import Rules
@@ -35,6 +38,11 @@ from headway_tools.kinds import Declaration, declaration_of
 from headway_tools.sandbox import require_isolation
 
 Update = dict[str, Any]
+
+
+def digest(text: str) -> str:
+    """A short name for `text`."""
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:12]
 
 
 @dataclass(frozen=True)
@@ -75,6 +83,11 @@ class Parts:
     def tool_weight(self) -> float:
         """Tokens of the declared tools, before calibration."""
         return tool_weight(self.tools)
+
+    @cached_property
+    def tool_digest(self) -> str:
+        """Names the declarations of the tools."""
+        return digest(json.dumps([convert_to_openai_tool(tool) for tool in self.tools]))
 
     def tool(self, name: str) -> BaseTool | None:
         return next((tool for tool in self.tools if tool.name == name), None)

@@ -6,13 +6,15 @@ from typing import Any, Final
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, SystemMessage
 from langchain_core.tools import BaseTool
+from typing_extensions import TypedDict
 
 from headway.context import Context, effective_limits
 from headway.history import mend
-from headway.parts import Parts
+from headway.parts import Parts, digest
 from headway.prefix import Prefix, extended
 from headway.prices import cost_of
 from headway.prompt import system_prompt
+from headway.protocol import TextProtocol
 from headway.spending import last_call
 from headway.state import State
 from headway.status import LimitKind
@@ -84,6 +86,28 @@ def build(
         window=fitted.shortened,
         closing=closing,
         prefix=prefix,
+    )
+
+
+class Sent(TypedDict):
+    """What of a request no message tells, kept with its reply: texts by their digests."""
+
+    model: str
+    protocol: str
+    window: int
+    system: str
+    tools: str
+    """Empty: the kept last call, without tools."""
+
+
+def sent(request: Request, *, parts: Parts, model: BaseChatModel | None, name: str) -> Sent:
+    """The facts of a request that leaves for `model`."""
+    return Sent(
+        model=name,
+        protocol="text" if isinstance(model, TextProtocol) else "native",
+        window=window_tokens(parts, model),
+        system=digest(str(request.messages[0].text)),
+        tools=parts.tool_digest if request.tools else "",
     )
 
 

@@ -14,6 +14,7 @@ from headway.run import Control, astream_agent
 from headway.threads import load_record, save_record
 from headway_debugger.branching import Change, fork_thread
 from headway_debugger.cleanup import prune_thread, remove_thread
+from headway_debugger.requests import request_at
 from headway_debugger.rerun import replay_live, replay_recorded
 from headway_debugger.rewind import restore_thread, undo_thread
 from headway_debugger.threads import Thread, open_thread
@@ -214,9 +215,9 @@ def test_changes_from_outside_are_overwritten_only_when_told(ran: Thread, worksp
 
 
 def test_what_a_step_sent_and_changed(ran: Thread) -> None:
-    sent = ran.request(step(ran, "agent"))
+    sent = request_at(ran, step(ran, "agent"))
     assert [m.type for m in sent.messages] == ["system", "human"]
-    assert "bash" in sent.tools
+    assert "bash" in [tool["function"]["name"] for tool in sent.tools]
     assert "+there" in ran.patch(step(ran, "tools"))
     assert ran.patch(step(ran, "agent")) == ""
     assert "agent" in ran.drawing()

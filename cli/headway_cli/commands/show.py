@@ -10,6 +10,7 @@ from headway_cli.steps import branch_table, messages_text, pretty, results_text,
 from headway_cli.streams import put
 from headway_cli.terminal import one_line, terminal_of, visible
 from headway_cli.threads import opened, split_step
+from headway_debugger.requests import SentRequest, request_at
 from headway_debugger.results import results_of
 from headway_debugger.threads import Thread
 from headway_debugger.tree import TreeNode
@@ -42,8 +43,16 @@ def _chosen(args: argparse.Namespace, thread: Thread, step: str) -> str:
 
 
 def _request(thread: Thread, node: TreeNode) -> str:
-    sent = thread.request(node)
-    return pretty({"messages": sent.messages, "tools": sent.tools})
+    """As it was sent; where the reply keeps other digests, with what was otherwise."""
+    sent = request_at(thread, node)
+    facts = {"model": sent.model, "protocol": sent.protocol, "as_sent": _as_sent(sent)}
+    return pretty({**facts, "messages": sent.messages, "tools": sent.tools})
+
+
+def _as_sent(sent: SentRequest) -> bool | str:
+    if sent.differs is None:
+        return "unknown: no reply tells"
+    return f"no: otherwise then: {', '.join(sent.differs)}" if sent.differs else True
 
 
 def _newest_reply(thread: Thread) -> TreeNode:

@@ -20,11 +20,11 @@ from headway.costs import add_attempts, add_reply
 from headway.limits import Limits
 from headway.models.call import acall_model, call_model
 from headway.models.failure import ModelFailure
-from headway.notes import meta
+from headway.notes import FIELD, meta
 from headway.parts import Parts, Update
 from headway.prices import cost_of, unknown
 from headway.reply import settle
-from headway.request import Request, build
+from headway.request import Request, build, sent
 from headway.spending import reached, seconds_in_all
 from headway.state import MIN_REMAINING, MIN_TO_JUDGE, Run, State, Stop
 from headway.window import estimate_tokens
@@ -173,8 +173,16 @@ def received(plan: Plan, reply: AIMessage) -> Update:
     """The update for a reply: settled, counted, and with the calls that a person must decide."""
     known = plan.request.prefix
     message = _alone(settle(reply, tools=plan.parts.declared, known_ids=known.call_ids), plan.parts)
+    facts = sent(plan.request, parts=plan.parts, model=plan.model, name=plan.model_name)
     message = message.model_copy(
-        update={"name": message.name or plan.parts.name, "id": _new_id(message, known.message_ids)}
+        update={
+            "name": message.name or plan.parts.name,
+            "id": _new_id(message, known.message_ids),
+            "response_metadata": {
+                **message.response_metadata,
+                FIELD: {**meta(message), "sent": facts},
+            },
+        }
     )
     estimate = (plan.request.tokens, estimate_tokens([message], 1.0))
     notes = meta(message)
