@@ -29,7 +29,7 @@ def last_call(
         return "tokens"
     if next_cost is not None and _too_dear(run, limits, 2 * next_cost):
         return "cost"
-    if run.get("refused_calls") and limits.tool_calls is not None:
+    if run.get("refused_calls") and tool_calls_left(run, limits) == 0:
         return "tool_calls"
     return None
 
