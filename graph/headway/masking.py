@@ -41,8 +41,9 @@ def masking(tool: BaseTool, mask: Mask) -> BaseTool:
             raise told from None
 
     made = tool.model_copy()
-    # In the instance's own dict: pydantic would refuse them as fields that are not declared.
-    made.__dict__.update(_run=masked_run, _arun=masked_arun)
+    # Not by assignment: pydantic would refuse what is no declared field.
+    object.__setattr__(made, "_run", masked_run)
+    object.__setattr__(made, "_arun", masked_arun)
     return made
 
 
@@ -75,8 +76,10 @@ def _masked(content: Any, mask: Mask) -> Any:
 def _masked_error(error: Exception, mask: Mask) -> Exception:
     """`error` itself where nothing of it, its causes included, is secret; else what to tell.
     What LangGraph or the user must see passes."""
+    if isinstance(error, GraphBubbleUp | HeadwayError):
+        return error
     whole = "".join(traceback.format_exception(error))
-    if isinstance(error, GraphBubbleUp | HeadwayError) or mask(whole) == whole:
+    if mask(whole) == whole:
         return error
     if isinstance(error, ToolFailure):
         details = masked(error.details, mask)
