@@ -96,6 +96,7 @@ def build_world(top: Path, template: Path) -> World:
         (top / name).write_text(TOKEN + "\n")
     (world.home / ".gitconfig").write_text(f"[http]\n\textraHeader = {TOKEN}\n")
     (world.workspace / "link-outside").symlink_to(world.outside)
+    (world.workspace / "linked").hardlink_to(world.workspace / "config/.env.production")
     return world
 
 

@@ -95,6 +95,13 @@ _FILES = (
     _leak("environment file moved", "mv .env e; cat e"),
     _leak("environment file by hard link", "ln .env e; cat e"),
     _leak("environment file by a link", "cat .env.link settings/real"),
+    _leak("environment file by an earlier hard link", "cat linked"),
+    _leak(
+        "environment file once its link is gone",
+        "rm .env.link; mv settings s",
+        "cat settings/real s/real",
+        reopen=True,
+    ),
     _leak("environment file in a copy", "cp -r . ~/copy; cat ~/copy/.env"),
     _leak(
         "folder named as a virtual environment's base",
