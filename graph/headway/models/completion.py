@@ -1,11 +1,11 @@
-"""A chat completion read from the wire, whole or in pieces, with nothing assumed about its types.
+"""A chat completion from its decoded form, whole or in chunks, with nothing assumed of its types.
 
 Both forms end in the same message. Arguments are kept as they were written: LangChain's stream
 parser repairs a cut call into a valid one, and its client refuses lists before anybody sees them.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -13,8 +13,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, InvalidToolCall, 
 from langchain_core.messages.ai import UsageMetadata
 from langchain_core.messages.tool import tool_call_chunk
 
-from headway.models.failure import BadReply, Dropped
-from headway.models.sse import EventReader
+from headway.models.failure import BadReply
 from headway.reply import RAW_CALLS
 from headway.usage import wire_usage
 from headway_tools.values import bounded, clean_text
@@ -191,65 +190,6 @@ class Completion:
         return {"model_provider": "openai"} | {k: v for k, v in facts.items() if v is not None}
 
 
-def read_completion(body: bytes) -> AIMessage:
-    """The reply in the body of a response that was not streamed.
-
-    Raises:
-        BadReply: an error object, an HTML page, no choices, no message.
-    """
-    completion = Completion()
-    completion.take(_parsed(body.decode("utf-8-sig", "replace")), whole=True)
-    if not completion.chosen:
-        raise BadReply(f"the endpoint sent no message: {_preview(body)}")
-    return completion.message()
-
-
-class StreamReader:
-    """The reply in a stream of events; also of a server that ignored the wish to stream."""
-
-    def __init__(self) -> None:
-        self._events = EventReader()
-        self._completion = Completion()
-        self.done = False
-
-    def feed(self, part: bytes) -> Iterator[AIMessageChunk]:
-        """The pieces that `part` completes."""
-        yield from self._read(self._events.feed(part))
-
-    def close(self) -> Iterator[AIMessageChunk]:
-        """The last pieces.
-
-        Raises:
-            Dropped: the stream ended before the reply did.
-            BadReply: there was no reply in it.
-        """
-        yield from self._read(self._events.close())
-        completion = self._completion
-        if not self._events.saw_events:
-            body = _parsed(self._events.head.decode("utf-8-sig", "replace"))
-            yield completion.take(body, whole=True)
-            self.done = True
-        if not self.done and completion.finish is None:
-            raise Dropped("the stream ended in the middle of the reply")
-        if not completion.chosen:
-            raise BadReply("the endpoint sent a stream without a message")
-        yield completion.rest()
-
-    @property
-    def finished(self) -> bool:
-        """The model has said why it stopped; only usage could still follow."""
-        return self._completion.finish is not None
-
-    def _read(self, events: Iterator[str]) -> Iterator[AIMessageChunk]:
-        for data in events:
-            if self.done:
-                return
-            if data.strip() == "[DONE]":
-                self.done = True
-            elif data.strip():
-                yield self._completion.take(_parsed(data))
-
-
 def _begins_another(last: Draft, index: int | None, id_: str | None, name: str, args: str) -> bool:
     if id_ and last.id:
         return id_ != last.id or bool(
@@ -258,17 +198,6 @@ def _begins_another(last: Draft, index: int | None, id_: str | None, name: str, 
     if not name or not last.name:
         return False
     return index is None or bool(last.args) and last.strict_args() is not None
-
-
-def _parsed(text: str) -> object:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise BadReply(f"the endpoint sent no JSON: {_preview(text.encode())}") from error
-
-
-def _preview(body: bytes) -> str:
-    return bounded(" ".join(body.decode("utf-8", "replace").split()), 200) or "(nothing)"
 
 
 def _error_of(body: Mapping[str, Any]) -> object:

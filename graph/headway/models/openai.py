@@ -25,7 +25,7 @@ from langchain_openai import ChatOpenAI
 from langchain_openai.chat_models.base import global_ssl_context
 from pydantic import PrivateAttr, model_validator
 
-from headway.models.completion import StreamReader, read_completion
+from headway.models.body import StreamReader, read_completion
 from headway.models.deadline import check_deadline, seconds_left
 from headway.models.dialect import Dialect, adapt, learn
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage
 from wire_support import QUICK, ask, bash, opened, read_file
 
-from headway.models.completion import StreamReader
+from headway.models.body import StreamReader
 from headway.models.failure import BadReply, Dropped
 from headway.models.sse import EventReader
 from headway.reply import settle
