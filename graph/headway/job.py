@@ -165,7 +165,7 @@ def begin(job: Job, folder: str) -> None:
         store.save(heads.on(job.branch))
     env = job.parts.environments.get(job.thread, folder) if job.crashed else None
     if env is not None and env.workspace is not None:
-        sweep(env.workspace.root)
+        sweep(env.workspace.root, env.workspace.withheld)
 
 
 def require_check(job: Job, folder: str) -> None:

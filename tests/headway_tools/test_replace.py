@@ -101,10 +101,15 @@ def test_killed_at_any_line_a_file_is_old_or_new_and_leftovers_are_swept(
 def test_sweep_takes_only_what_an_edit_left(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     leftovers = [tmp_path / ".headway-0123456789abcdef", tmp_path / "sub/.headway-fedcba9876543210"]
-    others = [tmp_path / ".headway-notes", tmp_path / "sub/.headway-0123456789abcdef.txt"]
+    (tmp_path / "share/own").mkdir(parents=True)
+    others = [
+        tmp_path / ".headway-notes",
+        tmp_path / "sub/.headway-0123456789abcdef.txt",
+        tmp_path / "share/own/.headway-0123456789abcdef",
+    ]
     for file in leftovers + others:
         file.write_bytes(b"")
     (tmp_path / "outside").symlink_to("/")
-    assert sweep(tmp_path) == 2
-    assert [file.exists() for file in leftovers + others] == [False, False, True, True]
+    assert sweep(tmp_path, leave=("share/own",)) == 2
+    assert [file.exists() for file in leftovers + others] == [False] * 2 + [True] * 3
     assert is_temporary(leftovers[0].name)

@@ -8,7 +8,7 @@ import ctypes
 import os
 import re
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from errno import EINVAL, ENOSYS
 from functools import cache
@@ -80,13 +80,16 @@ def is_temporary(name: str) -> bool:
     return _TEMPORARY.fullmatch(name) is not None
 
 
-def sweep(root: Path) -> int:
+def sweep(root: Path, leave: Collection[str] = ()) -> int:
     """Remove what interrupted edits left below `root`, following no links; how many there were.
 
-    Only while nothing edits there: at the opening of a branch, under its lock.
+    Only while nothing edits there: at the opening of a branch, under its lock. What is below the
+    paths `leave`, from the top, stays.
     """
     count = 0
-    for _, _, files, folder in os.fwalk(root):
+    for above, folders, files, folder in os.fwalk(root):
+        place = Path(above).relative_to(root)
+        folders[:] = [name for name in folders if (place / name).as_posix() not in leave]
         for name in filter(is_temporary, files):
             with suppress(OSError):
                 os.unlink(name, dir_fd=folder)
