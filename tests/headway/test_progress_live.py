@@ -205,16 +205,16 @@ def test_a_patient_number_of_equal_polls_finishes_and_an_endless_one_does_not() 
     assert result.status == "no_progress"
 
 
-def honest(workspace: Path, steps: list[Reply]) -> None:
+def finished(workspace: Path, steps: list[Reply]) -> bool:
+    """Whether the run was completed with these replies and the answer, and with no other one."""
     result = run(finishing(steps), workspace)
-    assert result.status == "completed", result.evidence
-    assert result.usage.model_calls == len(steps) + 1
+    return (result.status, result.usage.model_calls) == ("completed", len(steps) + 1)
 
 
 def test_the_same_edit_on_thirty_files_finishes(workspace: Path) -> None:
     for n in range(30):
         (workspace / f"f{n}.py").write_text("old\n")
-    honest(workspace, [change(n, "old", "new", f"f{n}.py") for n in range(30)])
+    assert finished(workspace, [change(n, "old", "new", f"f{n}.py") for n in range(30)])
 
 
 def test_reading_and_testing_again_after_each_edit_finishes(workspace: Path) -> None:
@@ -223,7 +223,7 @@ def test_reading_and_testing_again_after_each_edit_finishes(workspace: Path) -> 
     for old, new in zip(words, words[1:], strict=False):
         at = len(steps)
         steps += [change(at, old, new), look(at + 1), bash(at + 2, "echo '1 passed in 0.1s'")]
-    honest(workspace, steps)
+    assert finished(workspace, steps)
 
 
 def test_a_slow_improvement_with_plateaus_finishes(workspace: Path) -> None:
@@ -232,12 +232,13 @@ def test_a_slow_improvement_with_plateaus_finishes(workspace: Path) -> None:
         at = len(steps)
         tests = f"echo '{failing} failed, {20 - failing} passed in 0.{at}s'"
         steps += [bash(at, f"echo 'version {at}' > a.txt"), bash(at + 1, tests)]
-    honest(workspace, steps)
+    assert finished(workspace, steps)
 
 
 def test_paging_through_a_long_file_finishes(workspace: Path) -> None:
     (workspace / "long.txt").write_text("".join(f"line {n}\n" for n in range(2000)))
-    honest(workspace, [look(n, "long.txt", start=1 + 100 * n, limit=100) for n in range(15)])
+    pages = [look(n, "long.txt", start=1 + 100 * n, limit=100) for n in range(15)]
+    assert finished(workspace, pages)
 
 
 def test_opening_reads_and_batches_finish(workspace: Path) -> None:
@@ -253,14 +254,14 @@ def test_opening_reads_and_batches_finish(workspace: Path) -> None:
         for n in range(6)
     ]
     greps = [bash(n, f"grep -n {n} *.py") for n in range(6, 12)]
-    honest(workspace, [*reads, *greps])
+    assert finished(workspace, [*reads, *greps])
 
 
 def test_thinking_before_each_step_is_neutral(workspace: Path) -> None:
     steps: list[Reply] = []
     for n in range(0, 24, 3):
         steps += [thinking(n), thinking(n + 1), bash(n + 2, f"echo step {n}")]
-    honest(workspace, steps)
+    assert finished(workspace, steps)
 
 
 def test_an_outage_of_the_endpoint_is_waited_out(workspace: Path) -> None:

@@ -40,6 +40,7 @@ def run(args: argparse.Namespace) -> int:
     changed = changed_protected(folder)
     unchanged = "tests and settings are unchanged, byte for byte"
     tell(f"{', '.join(changed)} was changed!" if changed else unchanged)
+    tell(f"the project stays in {folder}, to look at and to undo; remove it as you like")
     return 1 if changed else code
 
 

@@ -203,7 +203,18 @@ def _text(error: BaseException) -> str:
             said = " ".join(str(part) for part in parts if part)
             if said:
                 return said
-    return str(error)
+    return _unreachable(error) or str(error)
+
+
+def _unreachable(error: BaseException) -> str:
+    """Which host could not be reached and why: a client's own text is "Connection error."."""
+    url = getattr(getattr(error, "request", None), "url", None)
+    if type(error).__name__ != "APIConnectionError" or url is None:
+        return ""
+    why: BaseException = error
+    while why.__cause__ is not None:
+        why = why.__cause__
+    return f"{url.scheme}://{url.netloc.decode()} cannot be reached: {why or error}"
 
 
 def _retry_after(error: BaseException, text: str) -> float | None:

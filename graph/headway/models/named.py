@@ -2,6 +2,7 @@
 
 import os
 from typing import Any
+from urllib.parse import urlsplit
 
 from langchain_core.language_models import BaseChatModel
 from pydantic import SecretStr, ValidationError
@@ -65,8 +66,8 @@ def _open_openai(
             f"with OPENAI_BASE_URL={_LOCAL}); a model is openai:NAME, scripted:FILE or "
             "PROVIDER:NAME; `headway demo` needs no key"
         )
-    if url and not url.startswith(("http://", "https://")):
-        raise HeadwayError(f"the base URL {url!r} must start with http:// or https://: {_LOCAL}")
+    if url and not _is_address(url):
+        raise HeadwayError(f"the base URL {url!r} is no http:// or https:// address like {_LOCAL}")
     options: dict[str, Any] = {
         "use_responses_api": False,
         "max_retries": 0,
@@ -83,6 +84,14 @@ def _open_openai(
         raise HeadwayError(f"model arguments of openai:{model}: {wrong}") from error
     except (ValueError, TypeError) as error:
         raise HeadwayError(f"model arguments of openai:{model}: {error}") from error
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def _open_other(

@@ -1,10 +1,13 @@
 """Opening a model by name, and the one line of advice where that fails."""
 
+import socket
 import sys
 
 import pytest
 from langchain_openai import AzureChatOpenAI
+from openai import APIConnectionError
 
+from headway.models.failure import classify
 from headway.models.named import open_model
 from headway.models.openai import OpenAIModel
 from headway_tools.errors import HeadwayError
@@ -21,7 +24,9 @@ def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("openai:gpt-5-mini", {}, ["OPENAI_API_KEY", "OPENAI_BASE_URL=http", "headway demo"]),
         ("openai:", {"api_key": "k"}, ["openai:NAME"]),
-        ("openai:m", {"api_key": "k", "base_url": "localhost:80"}, ["must start with http://"]),
+        ("openai:m", {"api_key": "k", "base_url": "localhost:80"}, ["no http:// or https://"]),
+        ("openai:m", {"api_key": "k", "base_url": "http://h:99999"}, ["no http:// or https://"]),
+        ("scripted:", {}, ["scripted:FILE"]),
         ("openai:m", {"api_key": "k", "model_args": {"temperature": "hot"}}, ["temperature"]),
         ("nobody:m", {}, ["nobody:m"]),
         ("anthropic:claude", {}, ["anthropic"]),
@@ -73,3 +78,15 @@ def test_without_the_extra_one_line_says_what_to_install(monkeypatch: pytest.Mon
     monkeypatch.setitem(sys.modules, "langchain.chat_models", None)
     with pytest.raises(HeadwayError, match=r"pip install 'headway\[providers\]'"):
         open_model("anthropic:claude", api_key="k")
+
+
+def test_an_address_where_nobody_listens_is_named_with_the_reason() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    model = open_model("openai:m", api_key="k", base_url=f"http://127.0.0.1:{port}/v1")
+    with pytest.raises(APIConnectionError) as caught:
+        model.invoke("hello")
+    failure = classify(caught.value)
+    assert failure.kind == "connection"
+    assert failure.message.startswith(f"http://127.0.0.1:{port} cannot be reached: ")
+    assert "refused" in failure.message
