@@ -154,7 +154,7 @@ class ScriptedModel(PolicyModel):
     def _next(self, messages: list[BaseMessage], tools: list[dict[str, Any]]) -> AIMessage:
         at = spoken(messages)
         if at >= len(self.script):
-            what = f"the script has {len(self.script)} replies and they are used up"
+            what = f"the script has {len(self.script)} replies and they are used up: add lines to it"
             raise ModelFailure("invalid_request", what)
         return _reply(self.script[at], at)
 
