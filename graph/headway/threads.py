@@ -4,6 +4,7 @@ import json
 import re
 import secrets
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from pathlib import Path
@@ -16,6 +17,7 @@ from headway.limits import Limits
 from headway.models.retry import RetryPolicy
 from headway.progress import ProgressSettings
 from headway.status import Status
+from headway.truncation import TruncationLimits
 from headway_tools.errors import HeadwayError
 from headway_tools.home import Home
 from headway_tools.locks import is_held
@@ -27,7 +29,7 @@ Moved = Literal["", "forked", "restored", "undone"]
 
 
 _OBJECTS: Final = frozenset(
-    {"api_key", "home", "storage", "workspace", "root", "verify", "response_format", "truncation"}
+    {"api_key", "home", "storage", "workspace", "root", "verify", "response_format"}
 )
 """Options that no record keeps: keys, functions, and what stands elsewhere in it."""
 
@@ -96,7 +98,11 @@ def new_thread_id(task: str) -> str:
 
 def plain_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """The options that a later process can use again; never a key, never an object."""
-    return {key: _plain(value) for key, value in options.items() if key not in _OBJECTS}
+    return {
+        key: _plain(value)
+        for key, value in options.items()
+        if key not in _OBJECTS and not callable(value)
+    }
 
 
 def stored_options(record: ThreadRecord, branch: str = MAIN) -> dict[str, Any]:
@@ -107,12 +113,27 @@ def stored_options(record: ThreadRecord, branch: str = MAIN) -> dict[str, Any]:
     for name, kind in (("progress", ProgressSettings), ("retries", RetryPolicy)):
         if kept.get(name) is not None:
             kept[name] = kind.model_validate(kept[name])
+    if "truncation" in kept:
+        kept["truncation"] = _truncation(kept["truncation"])
     kept["workspace"] = record.workspace
     kept["root"] = Path(record.root) if record.root else None
     return kept
 
 
+def _truncation(kept: Any) -> Any:
+    """Limits for all tools, or by tool name; None switches shortening off."""
+    if not isinstance(kept, dict):
+        return kept
+    if kept.keys() == {"characters", "lines"}:
+        return TruncationLimits(**kept)
+    return {name: _truncation(limits) for name, limits in kept.items()}
+
+
 def _plain(value: Any) -> Any:
+    if isinstance(value, TruncationLimits):
+        return asdict(value)
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
     if hasattr(value, "model_dump"):
         return value.model_dump(mode="json")
     if isinstance(value, Path):

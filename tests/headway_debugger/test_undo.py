@@ -14,6 +14,7 @@ import pytest
 from headway import Outcome, run_agent
 from headway.threads import load_record, word_for
 from headway_debugger.branching import fork_thread
+from headway_debugger.cleanup import remove_thread
 from headway_debugger.rewind import restore_thread, undo_thread
 from headway_debugger.threads import Thread, open_thread
 from headway_debugger.tree import TreeNode
@@ -186,3 +187,14 @@ def test_a_workspace_that_is_gone_is_made_anew_only_when_told(ran: Thread, works
     assert not workspace.exists()
     restore_thread(ran, truncate(ran), force=True)
     assert made(workspace) == {"one"}
+
+
+def test_a_thread_that_was_restored_and_undone_can_be_removed(
+    ran: Thread, workspace: Path, home: Home
+) -> None:
+    restore_thread(ran, truncate(ran))
+    undo_thread(ran.again())
+    fork_thread(ran.again(), truncate(ran))
+    assert remove_thread(home, "t") == "t"
+    assert not home.thread("t").path.exists()
+    assert made(workspace) == {"one", "two"}
