@@ -154,7 +154,8 @@ class ScriptedModel(PolicyModel):
     def _next(self, messages: list[BaseMessage], tools: list[dict[str, Any]]) -> AIMessage:
         at = spoken(messages)
         if at >= len(self.script):
-            what = f"the script has {len(self.script)} replies and they are used up: add lines to it"
+            count = len(self.script)
+            what = f"the script has {count} replies and they are used up: add lines to it"
             raise ModelFailure("invalid_request", what)
         return _reply(self.script[at], at)
 
