@@ -10,7 +10,7 @@ from typing import Any, Final
 from headway_cli.settings import Resolved, load_env_file, read_config, resolve, values
 from headway_cli.terminal import one_line
 from headway_tools.errors import HeadwayError
-from headway_tools.home import Home, default_home
+from headway_tools.home import Home, absolute, default_home
 
 NO_MODEL: Final = (
     "no model: give --model openai:NAME (or scripted:FILE, PROVIDER:NAME) or set HEADWAY_MODEL; "
@@ -32,7 +32,7 @@ def configure(args: argparse.Namespace) -> dict[str, Resolved]:
     it never comes from a workspace, where it could redirect the key."""
     given = getattr(args, "env_file", None)
     if given:
-        load_env_file(Path(given), required=True)
+        load_env_file(absolute(given), required=True)
     home = the_home()
     load_env_file(home.env_file, required=False)
     return resolve(vars(args), os.environ, read_config(home.config))
@@ -58,7 +58,7 @@ def run_options(resolved: Mapping[str, Resolved]) -> dict[str, Any]:
         "sandbox": given["sandbox"],
         "network": given["network"],
         "hide": tuple(given["hide"]) or None,
-        "read_only": tuple(Path(path).expanduser().absolute() for path in given["ro"]),
+        "read_only": tuple(absolute(path) for path in given["ro"]),
         "instructions": read_instructions(given["instructions"]),
         "thoughts": given["thoughts"],
     }
@@ -92,7 +92,7 @@ def read_instructions(path: str | None) -> str:
     if path is None:
         return ""
     try:
-        return Path(path).expanduser().read_text(encoding="utf-8")
+        return absolute(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise HeadwayError(f"cannot read --instructions {path}: {error}") from error
 
@@ -104,7 +104,9 @@ def text_of(word: str) -> str:
 
 def workspace_of(path: str) -> Path:
     """The folder to work in, which must exist."""
-    folder = Path(path).expanduser().absolute()
+    if not path:
+        raise HeadwayError("-C is empty: give it the folder to work in, or leave it out")
+    folder = absolute(path)
     if not folder.is_dir():
         what = "is a file, not a folder" if folder.exists() else "does not exist"
         raise HeadwayError(f"{folder} {what}: give -C the folder to work in")

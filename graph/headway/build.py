@@ -34,7 +34,7 @@ from headway_tools.bash import bash_tool
 from headway_tools.edit import edit_tool
 from headway_tools.errors import HeadwayError
 from headway_tools.given import check_pattern, check_shown, check_workspace
-from headway_tools.home import default_home
+from headway_tools.home import absolute, default_home
 from headway_tools.read_file import read_file_tool
 from headway_tools.read_output import read_output_tool
 from headway_tools.sandbox import SandboxKind
@@ -176,7 +176,7 @@ _TUPLES = ("models", "protect", "hide", "read_only", "allow")
 
 
 def _path(value: Path | str | None) -> Path | None:
-    return None if value is None else Path(value).expanduser().absolute()
+    return None if value is None else absolute(value)
 
 
 def _tools(

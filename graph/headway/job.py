@@ -169,8 +169,10 @@ def begin(job: Job, folder: str) -> None:
 
 
 def require_check(job: Job, folder: str) -> None:
-    """Refuse a check whose program the sandbox does not have, before any model call."""
+    """Refuse a check that is empty, or whose program the sandbox does not have, before any call."""
     check = job.parts.settings.check
+    if check is not None and not check.strip():
+        raise HeadwayError("the check is empty: give it a command, or leave it out")
     env = job.parts.environments.get(job.thread, folder) if check else None
     if check and env and env.workspace and env.sandbox:
         deadline = time.monotonic() + CHECK_TIMEOUT

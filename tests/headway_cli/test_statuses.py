@@ -55,6 +55,9 @@ def test_what_starts_no_run_is_exit_2_with_the_fix_on_one_line(
     wrong: dict[str, tuple[str, ...]] = {
         "--model openai:NAME": ("run", "x", "-C", str(workspace)),
         "OPENAI_API_KEY": ("run", "x", "-C", str(workspace), "--model", "openai:m"),
+        "-C is empty": ("run", "x", "-C", "", "--model", model),
+        "~nosuchuser/x is in no home": ("run", "x", "-C", "~nosuchuser/x", "--model", model),
+        "the check is empty": ("run", "x", "-C", str(workspace), "--model", model, "--check", " "),
         "does not exist: give -C": ("run", "x", "-C", str(workspace / "none"), "--model", model),
         "--limit has no 'turns'": ("run", "x", "--model", model, "--limit", "turns=3"),
         "is a file, not a folder": ("run", "x", "-C", str(workspace / "a.txt"), "--model", model),

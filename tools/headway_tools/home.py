@@ -17,10 +17,18 @@ from headway_tools.errors import HeadwayError
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
+def absolute(path: Path | str) -> Path:
+    """The absolute path, `~` being a home; `HeadwayError` for somebody who has none."""
+    try:
+        return Path(path).expanduser().absolute()
+    except RuntimeError as error:
+        raise HeadwayError(f"{path} is in no home known here: give the path from / on") from error
+
+
 def default_home() -> Path:
     """`HEADWAY_HOME`, else the user's data folder."""
     given = os.environ.get("HEADWAY_HOME")
-    return Path(given).expanduser() if given else platformdirs.user_data_path("headway")
+    return absolute(given) if given else platformdirs.user_data_path("headway")
 
 
 def is_plain(thread_id: str) -> bool:

@@ -16,6 +16,7 @@ from headway_cli.streams import put
 from headway_cli.terminal import one_line
 from headway_tools.errors import HeadwayError
 from headway_tools.given import check_workspace
+from headway_tools.home import absolute
 from headway_tools.sandbox import (
     DEFAULT_HIDE,
     SandboxPolicy,
@@ -135,7 +136,7 @@ def workspace(folder: Path, resolved: Mapping[str, Resolved]) -> dict[str, Any]:
     if not _confined(resolved):
         everything = "all that is yours"
         return {"writes": everything, "reads": everything, "network": everything}
-    read_only = tuple(Path(path).expanduser().absolute() for path in resolved["ro"].value)
+    read_only = tuple(absolute(path) for path in resolved["ro"].value)
     policy = SandboxPolicy(folder, folder, the_home().path, read_only=read_only)
     seen = visible_folders(policy) if _usable(folder) == "yes" else ()
     return {

@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     record = the_thread(name)
     branch = named_branch(record.thread, wanted) if wanted else current_branch(record)
     return conduct(
-        text_of(args.message) if args.message else None,
+        None if args.message is None else text_of(args.message),
         output_for(args),
         thread_id=record.thread,
         branch=branch,
