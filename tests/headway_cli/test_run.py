@@ -191,7 +191,7 @@ def test_headways_own_data_in_the_workspace_is_out_of_reach_and_in_no_snapshot(
     assert headway("undo", "t").code == 0
     assert not (workspace / "new.txt").exists()
     assert (data / "threads/other/thread.json").read_text().startswith("{")
-    assert headway("resume", "other", "more", "--model", script([DONE])).code == 0
+    assert headway("resume", "other", "more", "--model", script([DONE, DONE])).code == 0
 
 
 def test_no_sandbox_is_said_at_the_start_and_in_the_end_of_each_run(
