@@ -152,7 +152,9 @@ def _one(
     if setting.kind == "table":
         weakest_first = given[::-1]
         merged = {key: value for found in weakest_first for key, value in found.value.items()}
-        keys = {key: found.source for found in weakest_first for key in found.value}
+        keys: dict[str, Source] = {
+            key: found.source for found in weakest_first for key in found.value
+        }
         return Resolved(merged, given[0].source, keys)
     return given[0]
 
