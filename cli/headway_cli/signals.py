@@ -33,7 +33,7 @@ class StopSignals:
 
     def _interrupt(self) -> None:
         if self._interrupted:
-            tell("stopping now")
+            tell("\nstopping now")
             self._control.now()
             return
         self._interrupted = True

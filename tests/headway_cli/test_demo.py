@@ -24,7 +24,9 @@ def test_the_demo_repairs_the_shop_and_nothing_else(tmp_path: Path) -> None:
     assert [change["path"] for change in found["files"]] == ["shop/delivery.py"]
     shop = Path(found["workspace"])
     assert "with_name" in (shop / "shop/delivery.py").read_text()
-    assert done.stderr.endswith("tests and settings are unchanged, byte for byte\n")
+    unchanged, stays = done.stderr.splitlines()[-2:]
+    assert unchanged == "tests and settings are unchanged, byte for byte"
+    assert stays.startswith(f"the project stays in {shop}")
     assert "\x1b" not in done.stderr
 
 
