@@ -81,7 +81,7 @@ class Trial:
                 case "setuid":
                     return self.world.has_setuid()
                 case "victim":
-                    return _is_gone(victim) or _state(victim.pid) != (0, 0, 200)
+                    return _is_gone(victim) or _state(victim.pid) != (0, os.nice(0), 200)
                 case "survive":
                     return bool(self._survivors())
 
@@ -150,7 +150,8 @@ def _is_gone(victim: "subprocess.Popen[bytes]") -> bool:
 
 
 def _state(pid: int) -> tuple[int, int, int]:
-    """What a victim's limits, priority and score are changed from: (0, 0, 200) if unchanged."""
+    """What a victim's limits, priority and score are changed from: (0, our priority, 200) if
+    unchanged."""
     limited = resource.prlimit(pid, resource.RLIMIT_NOFILE)[0] == 7
     score = int(Path(f"/proc/{pid}/oom_score_adj").read_text())
     return (int(limited), os.getpriority(os.PRIO_PROCESS, pid), score)
