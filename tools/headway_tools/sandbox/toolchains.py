@@ -36,9 +36,7 @@ class Forbidden:
     paths: tuple[Path, ...]
 
     def allows(self, folder: Path) -> bool:
-        return folder != Path("/") and not any(
-            path == folder or folder in path.parents for path in self.paths
-        )
+        return folder != Path("/") and not any(_below(path, (folder,)) for path in self.paths)
 
 
 def find_toolchains(
@@ -57,7 +55,7 @@ def find_toolchains(
         wanted += [entry, prefix_of(entry), *_link_targets(entry)]
     folders = _outermost(
         folder
-        for folder in _with_base_interpreters(wanted)
+        for folder in dict.fromkeys(_with_base_interpreters(dict.fromkeys(wanted)))
         if not is_system(folder) and forbidden.allows(folder) and _reachable(folder)
         if not _below(folder, (workspace,))
     )
@@ -92,7 +90,8 @@ def _reachable(path: Path) -> bool:
 
 
 def _below(path: Path, tops: Iterable[Path]) -> bool:
-    return any(path == top or top in path.parents for top in tops)
+    name = f"{path}/"
+    return any(name.startswith(f"{str(top).rstrip('/')}/") for top in tops)
 
 
 def _outermost(folders: Iterable[Path]) -> list[Path]:
