@@ -6,7 +6,7 @@
 
 import json
 import uuid
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
@@ -112,24 +112,28 @@ def ran_by(writes: Iterable[Write]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def make_row(
-    checkpoint_id: str,
-    parent: str | None,
-    metadata: Mapping[str, Any],
-    writes: list[Write],
-    sends: tuple[str, ...],
-) -> Row:
-    """A row from its stored parts."""
-    return Row(
-        id=checkpoint_id,
-        parent=parent or None,
-        step=int(metadata.get("step", -1)),
-        source=str(metadata.get("source", "loop")),
-        ran=ran_by(writes),
-        sends=sends,
-        marks=_marks(writes),
-        metadata=metadata,
-    )
+def join_rows(
+    checkpoints: Iterable[tuple[str, str | None, Mapping[str, Any]]],
+    writes: Mapping[str, list[Write]],
+    values: Callable[[Iterable[str], str], Mapping[str, list[Any]]],
+) -> list[Row]:
+    """Rows from a saver's tables: `checkpoints` as (id, parent, metadata), the writes of each id,
+    and how to decode those of some ids to one channel."""
+    sending = {i for i, found in writes.items() if any(w.channel == SENDS for w in found)}
+    sends = values(sending, SENDS)
+    return [
+        Row(
+            id=i,
+            parent=parent or None,
+            step=int(metadata.get("step", -1)),
+            source=str(metadata.get("source", "loop")),
+            ran=ran_by(writes.get(i, [])),
+            sends=tuple(str(getattr(send, "node", "?")) for send in sends.get(i, [])),
+            marks=_marks(writes.get(i, [])),
+            metadata=metadata,
+        )
+        for i, parent, metadata in checkpoints
+    ]
 
 
 def _marks(writes: Iterable[Write]) -> frozenset[str]:
@@ -145,11 +149,6 @@ def corrupted(thread_id: str, checkpoint_id: str, error: Exception) -> HeadwayEr
         f"({type(error).__name__}: {str(error)[:120]}); nothing was changed, "
         "restore the database from a copy or fork from an earlier step"
     )
-
-
-def send_targets(sends: Iterable[Any] | None) -> tuple[str, ...]:
-    """The node names of decoded `Send`s."""
-    return tuple(str(getattr(send, "node", "?")) for send in sends or ())
 
 
 def parse_metadata(

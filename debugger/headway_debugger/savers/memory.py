@@ -2,18 +2,17 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from langgraph.checkpoint.memory import InMemorySaver
 
 from headway_debugger.rows import (
     NO_TASK,
-    SENDS,
     Row,
     Write,
+    join_rows,
     kept_namespaces,
-    make_row,
-    send_targets,
     without_counters,
 )
 
@@ -26,16 +25,12 @@ class MemoryRows:
 
     def rows(self, thread_id: str) -> list[Row]:
         stored = self.saver.storage.get(thread_id, {}).get("", {})
-        return [
-            make_row(
-                checkpoint_id,
-                parent,
-                self.saver.serde.loads_typed(metadata),
-                self._writes(thread_id, checkpoint_id),
-                send_targets(self._values(thread_id, checkpoint_id, SENDS)),
-            )
-            for checkpoint_id, (_, metadata, parent) in sorted(stored.items())
+        checkpoints = [
+            (i, parent, self.saver.serde.loads_typed(metadata))
+            for i, (_, metadata, parent) in sorted(stored.items())
         ]
+        writes = {i: self._writes(thread_id, i) for i in stored}
+        return join_rows(checkpoints, writes, partial(self.writes, thread_id))
 
     def writes(self, thread_id: str, ids: Iterable[str], channel: str) -> dict[str, list[Any]]:
         return {i: self._values(thread_id, i, channel) for i in ids}

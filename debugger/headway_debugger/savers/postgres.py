@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, LiteralString
 
 from langgraph.checkpoint.postgres import PostgresSaver
@@ -10,13 +11,11 @@ from psycopg.types.json import Jsonb
 
 from headway_debugger.rows import (
     NO_TASK,
-    SENDS,
     Row,
     Write,
     corrupted,
+    join_rows,
     kept_namespaces,
-    make_row,
-    send_targets,
     without_counters,
 )
 
@@ -79,18 +78,10 @@ class PostgresRows:
             by_id[row["checkpoint_id"]].append(
                 Write(row["task_path"], row["task_id"], row["idx"], row["channel"])
             )
-        sending = {i for i, found in by_id.items() if any(w.channel == SENDS for w in found)}
-        sends = self.writes(thread_id, sending, SENDS)
-        return [
-            make_row(
-                row["checkpoint_id"],
-                row["parent_checkpoint_id"],
-                row["metadata"],
-                by_id[row["checkpoint_id"]],
-                send_targets(sends.get(row["checkpoint_id"])),
-            )
-            for row in checkpoints
+        plain = [
+            (r["checkpoint_id"], r["parent_checkpoint_id"], r["metadata"]) for r in checkpoints
         ]
+        return join_rows(plain, by_id, partial(self.writes, thread_id))
 
     def writes(self, thread_id: str, ids: Iterable[str], channel: str) -> dict[str, list[Any]]:
         with self.saver._cursor() as cursor:

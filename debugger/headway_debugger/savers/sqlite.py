@@ -5,20 +5,19 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from headway_debugger.rows import (
     NO_TASK,
-    SENDS,
     Row,
     Write,
     corrupted,
+    join_rows,
     kept_namespaces,
-    make_row,
     parse_metadata,
-    send_targets,
     without_counters,
 )
 
@@ -49,14 +48,8 @@ class SqliteRows:
         by_id: dict[str, list[Write]] = defaultdict(list)
         for checkpoint_id, *columns in writes:
             by_id[checkpoint_id].append(Write(*columns))
-        sending = {i for i, found in by_id.items() if any(w.channel == SENDS for w in found)}
-        sends = self.writes(thread_id, sending, SENDS)
-        return [
-            make_row(
-                i, parent, parse_metadata(thread_id, i, raw), by_id[i], send_targets(sends.get(i))
-            )
-            for i, parent, raw in checkpoints
-        ]
+        parsed = [(i, parent, parse_metadata(thread_id, i, raw)) for i, parent, raw in checkpoints]
+        return join_rows(parsed, by_id, partial(self.writes, thread_id))
 
     def writes(self, thread_id: str, ids: Iterable[str], channel: str) -> dict[str, list[Any]]:
         query = (
