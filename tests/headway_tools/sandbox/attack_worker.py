@@ -83,12 +83,19 @@ class Trial:
                 case "victim":
                     return _is_gone(victim) or _state(victim.pid) != (0, os.nice(0), 200)
                 case "survive":
-                    return bool(self._survivors())
+                    return self._survived()
 
     def kill_survivors(self) -> None:
         for pid in self._survivors():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+
+    def _survived(self) -> bool:
+        """A process in the midst of an exec has no command line for a moment: look twice."""
+        if self._survivors():
+            return True
+        time.sleep(0.1)
+        return bool(self._survivors())
 
     def _survivors(self) -> list[int]:
         return [pid for pid, line in _command_lines() if self.alive in line]

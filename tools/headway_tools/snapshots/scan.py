@@ -88,6 +88,9 @@ class Scan:
         entries: dict[bytes, Entry] = {}
         with os.scandir(handle) as listing:
             items = list(listing)  # no handle of the listing stays open further down
+        if known.id and _as_known(items, known):
+            self.stats[place.path] = known
+            return known.id
         for item in items:
             name = item.name.encode(_ENCODING, _ERRORS)
             try:
@@ -171,3 +174,21 @@ class Scan:
             self.changed.append(path)
         self.stats[path] = FolderStats(files, entries, found)
         return found
+
+
+def _as_known(items: list["os.DirEntry[str]"], known: FolderStats) -> bool:
+    """Whether a folder holds what it held: the same files, with the stamps that they had, and
+    each under one name only. The usual case, and nothing is built for it."""
+    if len(items) != len(known.files) or len(items) != len(known.entries):
+        return False
+    try:
+        for item in items:
+            last = known.files.get(item.name.encode(_ENCODING, _ERRORS))
+            if last is None:
+                return False
+            status = item.stat(follow_symlinks=False)
+            if last[0] != stamp_of(status) or status.st_nlink > 1:
+                return False
+    except FileNotFoundError:
+        return False
+    return True
