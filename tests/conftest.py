@@ -1,5 +1,6 @@
 """Every test has a data folder and an environment of its own; no test reaches a real endpoint."""
 
+import os
 import tempfile
 from pathlib import Path
 
@@ -10,6 +11,12 @@ settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("search", deadline=None)
 settings.load_profile("same")
 """The fast suite tries the same examples each time; `--hypothesis-profile=search` finds others."""
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Half as many again as there are cores: a third of the suite's time is waiting for commands
+    and servers."""
+    return (os.cpu_count() or 2) * 3 // 2
 
 
 @pytest.fixture(autouse=True, scope="session")
