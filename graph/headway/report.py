@@ -144,7 +144,7 @@ NEXT_AFTER_FAILURE: Final = {
     "nothing is lost",
     "auth": "correct OPENAI_API_KEY (or --env-file) and resume; nothing is lost",
     "quota": "the account has no credit left: mend that and resume; nothing is lost",
-    "invalid_request": "the server refuses the request: check --model, --model-arg and "
+    "invalid_request": "the request was refused: check --model (and its script), --model-arg and "
     "OPENAI_BASE_URL (it mostly ends with /v1), then resume; nothing is lost",
     "context_length": "resume with a model that has a larger window, or go on in a new thread",
 }
