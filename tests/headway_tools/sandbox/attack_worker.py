@@ -91,11 +91,12 @@ class Trial:
                 os.kill(pid, signal.SIGKILL)
 
     def _survived(self) -> bool:
-        """A process in the midst of an exec has no command line for a moment: look twice."""
-        if self._survivors():
-            return True
-        time.sleep(0.1)
-        return bool(self._survivors())
+        """One that is about to exec has another command line: look for half a second."""
+        for _ in range(5):
+            if self._survivors():
+                return True
+            time.sleep(0.1)
+        return False
 
     def _survivors(self) -> list[int]:
         return [pid for pid, line in _command_lines() if self.alive in line]
