@@ -81,8 +81,8 @@ class Job:
         }
 
 
-WAITING: Final = object()
-"""Nothing goes in: the thread waits for a person."""
+NOTHING: Final = object()
+"""What goes into a thread that waits for a person, or that was killed when its run had ended."""
 
 
 def prepare(
@@ -185,7 +185,7 @@ def require_check(job: Job, folder: str) -> None:
 
 def next_input(snapshot: StateSnapshot, job: Job) -> Any:
     """What goes into the graph: the task, an answer, nothing (go on at the pending step), or for
-    a thread that ended a re-entry without a message.
+    a thread that ended without an answer a re-entry without a message.
 
     A run killed after its step was recorded and before the next one was is not at its end:
     LangGraph then names nothing in `next`, but the step's task.
@@ -199,10 +199,16 @@ def next_input(snapshot: StateSnapshot, job: Job) -> Any:
     if job.task is not None:
         return {"messages": [HumanMessage(job.task)]}
     if snapshot.interrupts:
-        return WAITING
-    if not snapshot.tasks and not snapshot.values.get("messages"):
+        return NOTHING
+    if snapshot.tasks:
+        return None
+    if not snapshot.values.get("messages"):
         raise HeadwayError(f"thread {job.thread} holds nothing to go on with; give it a task")
-    return None if snapshot.tasks else {"messages": []}
+    if (snapshot.values.get("outcome") or {}).get("status") != "completed":
+        return {"messages": []}
+    if not job.crashed:
+        raise HeadwayError(f"thread {job.thread} is completed: to go on, give it a message")
+    return NOTHING
 
 
 def turn_of(snapshot: StateSnapshot, job: Job) -> int:

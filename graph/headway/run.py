@@ -17,7 +17,7 @@ from typing_extensions import Unpack
 from headway.build import Agent, Options
 from headway.events import STREAM_MODES, Event, Events
 from headway.job import (
-    WAITING,
+    NOTHING,
     Job,
     begin,
     end,
@@ -67,9 +67,10 @@ def run_agent(
     **options: Unpack[Options],
 ) -> Outcome:
     """Run `task` to its end and return what came of it; it never raises for what a model, a tool
-    or a limit did. `task=None` with a `thread_id` goes on where that thread stopped;
-    `decisions` answers what waits there; `branch` names a branch of it, else the current one goes
-    on. Without `checkpointer` the thread is kept in headway's data folder.
+    or a limit did. `task=None` with a `thread_id` goes on where that thread stopped
+    short of an accepted answer; `decisions` answers what waits there; `branch` names a branch of
+    it, else the current one goes on. Without `checkpointer` the thread is kept in headway's data
+    folder.
 
     Raises `HeadwayError` for wrong use, before any model call.
     """
@@ -129,7 +130,7 @@ def stream_agent(
         given, turn = next_input(state, job), turn_of(state, job)
         begin(job, folder)
         yield job.start_event()
-        if given is not WAITING:
+        if given is not NOTHING:
             events = Events(turn)
             for part in graph.stream(
                 given, job.config, stream_mode=list(STREAM_MODES), version="v2"
@@ -173,7 +174,7 @@ async def astream_agent(
         given, turn = next_input(state, job), turn_of(state, job)
         await asyncio.to_thread(begin, job, folder)
         yield job.start_event()
-        if given is not WAITING:
+        if given is not NOTHING:
             async with aclosing(_driven(graph, given, job, control, Events(turn))) as events:
                 async for event in events:
                     yield event

@@ -95,10 +95,13 @@ class Case:
         return str(run_agent(task, **self.options()).status)
 
     def resume(self) -> str:
-        """Go on as a user would: with the task again where nothing was kept of the run."""
+        """Go on as a user would: with the task again where nothing was kept of the run, not at
+        all where it has ended."""
         try:
             return self.work(None)
         except HeadwayError as error:
+            if "is completed" in str(error):
+                return "completed"
             if "nothing to go on with" not in str(error):
                 raise
             return self.work("the task")

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from langchain_core.language_models.fake_chat_models import FakeMessagesListChatModel
@@ -15,7 +16,9 @@ from headway.models.retry import RetryPolicy
 from headway.run import Control, astream_agent
 from headway.status import exit_code
 from headway.testing import PolicyModel
+from headway.threads import load_record, update_record
 from headway_tools.errors import HeadwayError
+from headway_tools.home import Home
 from openai_server import OpenAIServer, fails, says
 from policies import bash, call, each_time, replies
 
@@ -285,6 +288,26 @@ def test_a_message_drops_what_waits_for_approval(workspace: Path) -> None:
     assert second.status == "completed"
     assert not (workspace / "log").exists()
     assert [text.startswith("not_run:") and "none has run" in text for text in seen] == [True]
+
+
+def test_a_completed_thread_is_not_asked_again(workspace: Path) -> None:
+    options: Any = {"model": replies("first", "second", "third"), "workspace": workspace}
+    done = run_agent("x", **options)
+    with pytest.raises(HeadwayError, match=f"thread {done.thread} is completed"):
+        run_agent(None, thread_id=done.thread, **options)
+    went = run_agent("more", thread_id=done.thread, **options)
+    assert (went.answer, went.usage.model_calls) == ("second", 1)
+
+
+def test_a_run_killed_before_its_end_was_written_down_ends_as_it_had_ended(
+    workspace: Path, own_home: Path
+) -> None:
+    options: Any = {"model": replies("first", "second"), "workspace": workspace}
+    done = run_agent("x", **options)
+    update_record(Home(own_home), done.thread, status=None)
+    again = run_agent(None, thread_id=done.thread, **options)
+    assert (again.status, again.answer) == ("completed", "first")
+    assert load_record(Home(own_home), done.thread).status == "completed"
 
 
 async def test_stop_ends_after_the_step_and_resume_goes_on(workspace: Path) -> None:

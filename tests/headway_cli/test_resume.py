@@ -126,6 +126,7 @@ def test_a_new_message_is_a_new_run_with_the_threads_own_settings(
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
+        (("otter",), "thread otter is completed: to go on, give it a message"),
         (("otter", "--approve"), "nothing waits"),
         (("otter", "--answer", "x"), "nothing waits"),
         (("otter", "and more", "--approve"), "a message or a decision"),
