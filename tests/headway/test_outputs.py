@@ -423,6 +423,28 @@ def test_a_server_that_refuses_the_shorter_request_too_ends_the_run_in_a_usable_
     assert len(server.requests) == 4
 
 
+def test_a_request_that_was_shortened_just_now_and_is_refused_is_shortened_further() -> None:
+    looks = [calls("big", f"c{n}", number=n, size=9_000) for n in range(4)]
+    refusals = [fails(400, WORDINGS["vLLM"])] * 2
+    with OpenAIServer([*looks, *refusals, says("ok")]) as server:
+        agent = served(server, checkpointer=InMemorySaver(), memory=True, window=8_000)
+        first = agent.invoke(ASK, CONFIG)
+        second = agent.invoke({"messages": [("user", "go on")]}, CONFIG)
+    sizes = requested(server)
+    assert first["outcome"]["status"] == "model_error"
+    assert sizes[4] < sizes[3]
+    assert sizes[5] < 0.8 * sizes[4]
+    assert sizes[6] < 0.8 * sizes[4], "the refused size is remembered though the run ended"
+    assert second["outcome"]["status"] == "completed"
+
+
+def test_a_refused_request_of_which_nothing_can_be_shortened_is_not_sent_again() -> None:
+    with OpenAIServer([fails(400, WORDINGS["vLLM"])]) as server:
+        result = served(server).invoke({"messages": [("user", "long " * 20_000)]})
+    assert result["outcome"]["evidence"]["kind"] == "context_length"
+    assert len(server.requests) == 1
+
+
 def test_each_request_begins_with_the_bytes_of_the_one_before_over_forty_steps() -> None:
     script = [calls("big", f"c{n}", number=n, size=2_000) for n in range(40)]
     with OpenAIServer([*script, says("done")]) as server:

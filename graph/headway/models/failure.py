@@ -200,7 +200,7 @@ def _text(error: BaseException) -> str:
         inner = body.get("error", body)
         if isinstance(inner, Mapping):
             parts = [inner.get(key) for key in ("message", "code", "type", "detail", "msg")]
-            said = " ".join(str(part) for part in parts if part)
+            said = " ".join(dict.fromkeys(str(part) for part in parts if part))
             if said:
                 return said
     return _unreachable(error) or str(error)

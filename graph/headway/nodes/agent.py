@@ -144,12 +144,9 @@ def prepare(state: State, runtime: Runtime[Context], parts: Parts) -> Plan | Upd
 def failed(plan: Plan, failure: ModelFailure) -> Plan | Update:
     """After a failure for good: shrink the request once where it was too long, go over to the
     text protocol where the server takes no tools, else stop."""
-    if failure.kind == "context_length" and not plan.shrunk:
-        request = build(
-            plan.state, parts=plan.parts, context=plan.context, model=plan.model, shrink=True
-        )
-        plan.notify(_shortened(request, because=f"{failure.message}: "))
-        return replace(plan, request=request, shrunk=True)
+    if failure.kind == "context_length" and not plan.shrunk and (shorter := _shorter(plan)):
+        plan.notify(_shortened(shorter, because=f"{failure.message}: "))
+        return replace(plan, request=shorter, shrunk=True)
     if failure.kind == "no_tools" and plan.parts.fall_back(plan.model_name):
         text = f"{plan.model_name} takes no tools ({failure.message}): text protocol from now on"
         plan.notify({"type": "note", "about": "protocol", "text": text})
@@ -166,7 +163,8 @@ def failed(plan: Plan, failure: ModelFailure) -> Plan | Update:
         "attempts": failure.attempts,
         "retry_after": failure.retry_after,
     }
-    return _stop(run, Stop(status="model_error", evidence=evidence))
+    stop = _stop(run, Stop(status="model_error", evidence=evidence))
+    return {**stop, "hw_window": plan.request.window}
 
 
 def received(plan: Plan, reply: AIMessage) -> Update:
@@ -260,6 +258,14 @@ def _alone(message: AIMessage, parts: Parts) -> AIMessage:
         if tool is not None and HANDOFF in (tool.metadata or {}) and call["id"] not in bad:
             return message.model_copy(update={"tool_calls": [call]})
     return message
+
+
+def _shorter(plan: Plan) -> Request | None:
+    """The refused request with more of it shortened; None where nothing more can be."""
+    refused = plan.request
+    state: State = {**plan.state, "hw_window": refused.window}
+    request = build(state, parts=plan.parts, context=plan.context, model=plan.model, shrink=True)
+    return request if request.messages != refused.messages else None
 
 
 def _shortened(request: Request, because: str = "") -> dict[str, Any]:
