@@ -24,6 +24,8 @@ class Request:
 
     body: Body
     headers: dict[str, str]
+    data: bytes = b""
+    """The body as it was sent."""
 
     @property
     def messages(self) -> list[Body]:
@@ -188,7 +190,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         data = self.rfile.read(int(self.headers.get("content-length", 0)))
-        request = Request(json.loads(data), {k.lower(): v for k, v in self.headers.items()})
+        headers = {k.lower(): v for k, v in self.headers.items()}
+        request = Request(json.loads(data), headers, data)
         self._send(self.server.script.answer(request), request)
 
     def _send(self, reply: Reply, request: Request) -> None:

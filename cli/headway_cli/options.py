@@ -49,6 +49,7 @@ def run_options(resolved: Mapping[str, Resolved]) -> dict[str, Any]:
         "model": given["model"],
         "model_args": given["model_arg"],
         "protocol": given["protocol"],
+        "window": given["window"],
         "limits": with_limits(WORK, given["limit"]),
         "protect": tuple(given["protect"]),
         "check": given["check"],

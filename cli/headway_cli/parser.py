@@ -232,6 +232,12 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
         help="how tools are called: auto (default), native, or text for models that cannot",
     )
     group.add_argument(
+        "--window",
+        type=int,
+        metavar="TOKENS",
+        help="the model's context (default: as known of the model, else 128000)",
+    )
+    group.add_argument(
         "--env-file", metavar="FILE", help="a .env file to read (default: the data folder's)"
     )
 

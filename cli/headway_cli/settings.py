@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 from headway_tools.errors import HeadwayError
 
 Source = Literal["flag", "environment", "config file", "default"]
-Kind = Literal["text", "switch", "list", "table"]
+Kind = Literal["text", "number", "switch", "list", "table"]
 
 PREFIX: Final = "HEADWAY_"
 _SWITCH: Final = {
@@ -57,6 +57,7 @@ SETTINGS: Final = (
     Setting("model", "text"),
     Setting("model_arg", "table", {}),
     Setting("protocol", "text", "auto", ("auto", "native", "text")),
+    Setting("window", "number"),
     Setting("limit", "table", {}),
     Setting("protect", "list", []),
     Setting("check", "text"),
@@ -169,6 +170,8 @@ def _words(setting: Setting, text: str) -> Any:
 def _parse(setting: Setting, raw: Any, where: str) -> Any:
     if setting.kind == "table":
         return _table(raw, where)
+    if setting.kind == "number":
+        return _number(raw, where)
     if setting.kind == "switch":
         return _switch(raw, where)
     if setting.kind == "list":
@@ -188,6 +191,13 @@ def _table(raw: Any, where: str) -> dict[str, Any]:
     if isinstance(raw, list):
         return parse_pairs(raw, option=where)
     raise HeadwayError(f"{where} takes a table, not {raw!r}")
+
+
+def _number(raw: Any, where: str) -> int:
+    number = int(raw) if isinstance(raw, str) and raw.isdecimal() else raw
+    if type(number) is int and number > 0:
+        return number
+    raise HeadwayError(f"{where} takes a whole number above 0, not {raw!r}")
 
 
 def _switch(raw: Any, where: str) -> bool:

@@ -159,6 +159,8 @@ def settings_from(model: str | None, options: Options) -> Settings:
     settings = Settings(model=model, limits=options.get("limits") or Limits(), **given)
     if settings.ask not in ASK_ORDER:
         raise HeadwayError(f"ask takes {', '.join(ASK_ORDER)}, not {settings.ask!r}")
+    if settings.window is not None and settings.window < 1:
+        raise HeadwayError(f"window takes a number of tokens above 0, not {settings.window}")
     check_rules(settings.allow)
     return _with_checked_paths(settings, options.get("unsafe_workspace", False))
 

@@ -39,6 +39,7 @@ def _options() -> Options:
         "ask": os.environ.get("HEADWAY_ASK", "never"),
         "models": _names("HEADWAY_MODELS"),
         "limits": _limits(),
+        "window": _tokens("HEADWAY_WINDOW"),
         "interactive": True,
     }
     return cast(Options, options)
@@ -50,6 +51,13 @@ def _one_of(variable: str, words: tuple[str, ...]) -> str:
     if value not in words:
         raise HeadwayError(f"{variable} is {' or '.join(words)}")
     return value
+
+
+def _tokens(variable: str) -> int | None:
+    value = os.environ.get(variable)
+    if value and not value.isdecimal():
+        raise HeadwayError(f"{variable} is a number of tokens")
+    return int(value) if value else None
 
 
 def _names(variable: str) -> tuple[str, ...]:

@@ -364,6 +364,7 @@ def test_events_tell_the_run_in_order(workspace: Path) -> None:
         ("x", {"model": None}, "--model"),
         ("x", {"workspace": "/nonexistent/folder"}, "nonexistent"),
         ("x", {"check": "true"}, "workspace"),
+        ("x", {"window": 0}, "window takes a number of tokens above 0"),
     ],
 )
 def test_wrong_use_is_one_line_before_any_model_call(

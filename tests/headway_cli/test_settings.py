@@ -50,6 +50,15 @@ def test_lists_in_a_variable_are_split_like_path() -> None:
     assert resolved(environ={"HEADWAY_PROTECT": "tests:*.json"})["protect"] == ["tests", "*.json"]
 
 
+def test_a_number_is_one_in_each_place() -> None:
+    places = [
+        {"flags": {"window": 8_000}},
+        {"environ": {"HEADWAY_WINDOW": "8000"}},
+        {"config": {"window": 8_000}},
+    ]
+    assert [resolved(**place)["window"] for place in places] == [8_000] * 3
+
+
 def test_a_pair_is_json_or_text() -> None:
     pairs = ["temperature=0.5", "stop=[1]", "effort=low", "url=http://a/?b=c"]
     assert parse_pairs(pairs, option="--model-arg") == {
@@ -65,6 +74,9 @@ def test_a_pair_is_json_or_text() -> None:
     [
         ({"flags": {"ask": "sometimes"}}, "--ask takes never, edits, all"),
         ({"flags": {"model_arg": ["x"]}}, "--model-arg takes NAME=VALUE"),
+        ({"flags": {"window": 0}}, "--window takes a whole number above 0, not 0"),
+        ({"environ": {"HEADWAY_WINDOW": "8k"}}, "HEADWAY_WINDOW takes a whole number"),
+        ({"config": {"window": True}}, "window in config.toml takes a whole number"),
         ({"environ": {"HEADWAY_NETWORK": "maybe"}}, "HEADWAY_NETWORK takes true or false"),
         ({"config": {"protect": "tests"}}, "protect in config.toml takes a list"),
         ({"config": {"limit": 3}}, "limit in config.toml takes a table"),

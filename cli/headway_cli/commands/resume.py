@@ -46,6 +46,7 @@ def options_of(args: argparse.Namespace, record: ThreadRecord, branch: str) -> d
         "model": args.model or record.kept(branch).model or _policy(record),
         "model_args": {**kept.get("model_args", {}), **changed},
         "protocol": args.protocol or kept.get("protocol", "auto"),
+        "window": args.window or kept.get("window"),
         "limits": with_limits(kept["limits"], parse_pairs(args.limit or [], option="--limit")),
         "interactive": somebody_answers() or kept.get("interactive", False),
     }
