@@ -32,7 +32,6 @@ FILES: Final = {
 {"tool_calls": [{"name": "bash", "args": {"command": "cp a.txt c.txt"}}]}
 {"content": "It says two now; c.txt is a copy."}
 """,
-    "data/config.toml": "[limit]\nseconds = 1800\n",
 }
 
 COMMANDS: Final = {
@@ -97,10 +96,10 @@ def _shown(name: str, line: str, folder: Path) -> str:
     words = shlex.split(line)
     start = words.index("headway")
     given = dict(word.split("=", 1) for word in words[:start])
-    code, text = output(words[start + 1 :], HEADWAY_HOME=str(folder / "data"), **given)
+    code, text = output(words[start + 1 :], XDG_DATA_HOME=str(folder / "data"), **given)
     if code:
         raise RuntimeError(f"{line} ended with {code}:\n{text}")
-    for place, name_of_place in (("me", "/home/me"), ("data", "/home/me/.local/share/headway")):
+    for place, name_of_place in (("me", "/home/me"), ("data", "/home/me/.local/share")):
         text = text.replace(str(folder / place), name_of_place)
     for pattern, replacement in SAME:
         text = re.sub(pattern, replacement, text)

@@ -23,7 +23,7 @@ _MEANING: Final[dict[str, str]] = {
     "model_refused": "the model refused",
     "no_progress": "stopped: no progress",
     "limit": "stopped at a limit",
-    "model_error": "the model could not be reached or failed",
+    "model_error": "the model failed",
     "needs_approval": "waits for you",
     "cancelled": "stopped by you",
 }

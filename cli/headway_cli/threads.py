@@ -20,9 +20,9 @@ def the_thread(given: str | None) -> ThreadRecord:
 
 
 def split_step(given: str | None) -> tuple[str | None, str]:
-    """`THREAD@STEP` in two; the step is empty where none is named."""
-    name, _, step = (given or "").partition("@")
-    return name or None, step
+    """`THREAD@STEP` in two; the step is empty where none is named, the name None in `@STEP`."""
+    name, at, step = (given or "").partition("@")
+    return (None if given is None or (at and not name) else name), step
 
 
 @contextmanager

@@ -100,6 +100,8 @@ def prepare(
         raise HeadwayError("give a task, or a thread_id to go on with")
     if task is not None and not task.strip():
         raise HeadwayError("the task is empty")
+    if thread_id == "":
+        raise HeadwayError("the thread_id is empty; None lets headway make one up")
     task = clean_text(task) if task is not None else None
     parts = make_parts(model, tools=tools, name=name, options=options)
     parts.require_isolation()

@@ -122,7 +122,7 @@ MISSING: Final[dict[Status, str]] = {
     "model_refused": "an answer: the model or its filter declined",
     "no_progress": "new ground: the last rounds repeated what was known",
     "limit": "the rest of the work: the limit {limit} was reached first",
-    "model_error": "a reply: the model could not be reached or refused the request",
+    "model_error": "a reply of the model",
     "needs_approval": "a person's decision",
     "cancelled": "the rest of the work: the run was stopped",
 }
@@ -134,7 +134,7 @@ NEXT: Final[dict[Status, str]] = {
     "model_refused": "rephrase the task, or use another model",
     "no_progress": "go on with a message that says what to try, or go back a few steps",
     "limit": "resume with a raised limit ({limit}), or go on with a message",
-    "model_error": "resume when the endpoint works again; nothing is lost",
+    "model_error": "resume when the model works again; nothing is lost",
     "needs_approval": "resume with a decision",
     "cancelled": "resume to go on",
 }
@@ -144,8 +144,9 @@ NEXT_AFTER_FAILURE: Final = {
     "nothing is lost",
     "auth": "correct OPENAI_API_KEY (or --env-file) and resume; nothing is lost",
     "quota": "the account has no credit left: mend that and resume; nothing is lost",
-    "invalid_request": "the request was refused: check --model (and its script), --model-arg and "
+    "invalid_request": "the request was refused: check --model, --model-arg and "
     "OPENAI_BASE_URL (it mostly ends with /v1), then resume; nothing is lost",
+    "script_end": "give the script more replies, then resume; nothing is lost",
     "context_length": "resume with a model that has a larger window, or go on in a new thread",
 }
 """By the kind of the failure (`headway.models.ModelFailure`)."""

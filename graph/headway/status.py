@@ -27,7 +27,7 @@ MEANING: Final[dict[Status, str]] = {
     "model_refused": "refusal or content filter",
     "no_progress": "the detector ended it, the model was still calling tools",
     "limit": "a limit was reached (seconds: 124)",
-    "model_error": "the endpoint failed for good",
+    "model_error": "the model failed for good",
     "needs_approval": "a person must decide or answer",
     "cancelled": "stopped from outside (SIGHUP: 129, SIGTERM: 143)",
 }

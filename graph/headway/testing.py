@@ -6,6 +6,7 @@ same replies; both work with bind_tools, invoke, stream and their async forms.
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +23,7 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 from langchain_core.runnables import Runnable
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.errors import GraphBubbleUp
+from pydantic import Field
 
 from headway.history import merged_names
 from headway.models.failure import ModelFailure, classify
@@ -30,8 +32,16 @@ from headway.reply import RAW_CALLS
 from headway.usage import wire_usage
 from headway_tools.errors import HeadwayError
 
-_KEYS: Final = {"content", "reasoning", "tool_calls", "finish_reason", "usage", "refusal"}
-"""Of a script's entry."""
+_FIELDS: Final[dict[str, tuple[type | tuple[type, ...], str]]] = {
+    "content": ((str, list), "a text"),
+    "reasoning": (str, "a text"),
+    "tool_calls": ((list, tuple), 'a list of {"name", "args"} objects'),
+    "finish_reason": (str, "a text"),
+    "usage": (Mapping, 'an object like {"prompt_tokens": 8, "completion_tokens": 2}'),
+    "refusal": (str, "a text"),
+}
+"""Of a script's entry: its type, and in words."""
+_CALL_FIELDS: Final = {"name", "args", "id"}
 
 Policy = Callable[[list[BaseMessage], list[dict[str, Any]]], AIMessage]
 """(the request's messages, the bound tools in OpenAI form) → the reply."""
@@ -44,7 +54,7 @@ class PolicyModel(BaseChatModel):
     model, as an endpoint's would; one of a mistake in it is not tried again (`ModelFailure`).
     """
 
-    policy: Policy
+    policy: Policy = Field(repr=False)
 
     @property
     def _llm_type(self) -> str:
@@ -124,14 +134,15 @@ class ScriptedModel(PolicyModel):
     An entry is plain data: `{"content", "reasoning", "tool_calls": [{"name", "args", "id"}],
     "finish_reason", "usage": {"prompt_tokens", "completion_tokens"}, "refusal"}`, all optional;
     `args` may be a string, which is then what the model wrote, valid or not. Which entry is next
-    is read from the history (`spoken`), so a fork continues at its own place. A used-up script is
-    a `ModelFailure`, as an endpoint that refuses to go on would be.
+    is read from the history (`spoken`), so a fork continues at its own place. Where none is left
+    the call fails (`ModelFailure`). Raises `HeadwayError` for what is no script.
     """
 
     script: list[dict[str, Any]]
 
     def __init__(self, script: Sequence[Mapping[str, Any]], **kwargs: Any) -> None:
-        entries = [dict(entry) for entry in script]
+        named = [(f"reply {at} of the script", entry) for at, entry in enumerate(script, 1)]
+        entries = _checked("the script", named)
         super().__init__(**{"script": entries, "policy": self._next, **kwargs})
 
     @classmethod
@@ -145,7 +156,8 @@ class ScriptedModel(PolicyModel):
             lines = Path(path).read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
             raise HeadwayError(f"cannot read the script {path}: {error}") from error
-        return cls([_entry(path, at, line) for at, line in enumerate(lines, 1) if _holds(line)])
+        named = [(f"{path}, line {at}", line) for at, line in enumerate(lines, 1) if _holds(line)]
+        return cls(_checked(str(path), [(where, _parsed(where, line)) for where, line in named]))
 
     @property
     def _llm_type(self) -> str:
@@ -154,9 +166,9 @@ class ScriptedModel(PolicyModel):
     def _next(self, messages: list[BaseMessage], tools: list[dict[str, Any]]) -> AIMessage:
         at = spoken(messages)
         if at >= len(self.script):
-            count = len(self.script)
-            what = f"the script has {count} replies and they are used up: add lines to it"
-            raise ModelFailure("invalid_request", what)
+            raise ModelFailure(
+                "script_end", f"the script has no reply left after {len(self.script)}"
+            )
         return _reply(self.script[at], at)
 
 
@@ -184,22 +196,40 @@ def _holds(line: str) -> bool:
     return bool(line.strip()) and not line.lstrip().startswith("#")
 
 
-def _entry(path: str | Path, at: int, line: str) -> dict[str, Any]:
+def _parsed(where: str, line: str) -> Any:
     try:
-        entry = json.loads(line)
+        return json.loads(line)
     except ValueError as error:
-        raise HeadwayError(f"{path}, line {at}: not JSON ({error})") from error
-    if not isinstance(entry, dict):
-        raise HeadwayError(f'{path}, line {at}: write an object like {{"content": "Hello"}}')
-    if wrong := set(entry) - _KEYS:
-        known = ", ".join(sorted(_KEYS))
-        raise HeadwayError(f"{path}, line {at}: no such key: {min(wrong)}; known are {known}")
-    calls = entry.get("tool_calls") or []
-    if not isinstance(calls, list) or not all(isinstance(call, dict) for call in calls):
-        raise HeadwayError(f'{path}, line {at}: tool_calls is a list of {{"name", "args"}} objects')
-    if not isinstance(entry.get("content"), str | list | None):
-        raise HeadwayError(f"{path}, line {at}: content is a text")
-    return entry
+        raise HeadwayError(f"{where}: not JSON ({error})") from error
+
+
+def _checked(script: str, named: Sequence[tuple[str, Any]]) -> list[dict[str, Any]]:
+    """The entries of a script, each given with where it stands."""
+    if not named:
+        raise HeadwayError(f'{script} holds no reply: add one like {{"content": "Hello"}}')
+    for where, entry in named:
+        _check(where, entry)
+    return [dict(entry) for _, entry in named]
+
+
+def _check(where: str, entry: Any) -> None:
+    if not isinstance(entry, Mapping):
+        raise HeadwayError(f'{where}: write an object like {{"content": "Hello"}}')
+    _refuse_unknown(where, entry, _FIELDS.keys())
+    for key, value in entry.items():
+        kind, words = _FIELDS[key]
+        if value is not None and not isinstance(value, kind):
+            raise HeadwayError(f"{where}: {key} is {words}")
+    for call in entry.get("tool_calls") or ():
+        if not isinstance(call, Mapping):
+            raise HeadwayError(f"{where}: tool_calls is {_FIELDS['tool_calls'][1]}")
+        _refuse_unknown(f"{where}, tool_calls", call, _CALL_FIELDS)
+
+
+def _refuse_unknown(where: str, given: Mapping[str, Any], known: AbstractSet[str]) -> None:
+    if wrong := [key for key in given if key not in known]:
+        names = ", ".join(sorted(known))
+        raise HeadwayError(f"{where}: no such key: {wrong[0]}; known are {names}")
 
 
 def _reply(entry: Mapping[str, Any], at: int) -> AIMessage:

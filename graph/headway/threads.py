@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from headway.heads import MAIN
 from headway.limits import Limits
@@ -19,7 +19,7 @@ from headway.progress import ProgressSettings
 from headway.status import Status
 from headway.truncation import TruncationLimits
 from headway_tools.errors import HeadwayError
-from headway_tools.home import Home
+from headway_tools.home import Home, absolute
 from headway_tools.locks import is_held
 from headway_tools.notes import write_note
 
@@ -38,8 +38,15 @@ class Kept(BaseModel):
     """What the runs of one branch are started with."""
 
     model: str | None = None
+    """A script's file by its absolute path."""
     options: dict[str, Any] = Field(default_factory=dict)
     """The plain ones of `headway.build.Options`."""
+
+    @field_validator("model")
+    @classmethod
+    def _same_in_every_folder(cls, model: str | None) -> str | None:
+        provider, _, path = (model or "").partition(":")
+        return f"{provider}:{absolute(path)}" if provider == "scripted" else model
 
 
 class ThreadRecord(BaseModel):
@@ -175,6 +182,8 @@ def records(home: Home) -> list[ThreadRecord]:
 def find_record(home: Home, given: str | None, workspace: Path | None = None) -> ThreadRecord:
     """A thread by its name, by a unique beginning of it, or (None or "-") the newest one of
     `workspace`, else the newest of all."""
+    if given == "":
+        raise HeadwayError("the thread's name is empty; `headway threads` lists them")
     if given and home.thread(given).record.exists():
         return load_record(home, given)
     known = records(home)

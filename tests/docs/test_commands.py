@@ -76,9 +76,11 @@ def world(line: str, monkeypatch: pytest.MonkeyPatch, folder: Path, server: str)
     script.write_text("".join(json.dumps(reply) + "\n" for reply in replies))
     options = ["--ask", "edits"] if waits else []
     options += ["--copy"] if line.startswith("headway apply") else []
+    limited = line.startswith("headway resume") and "--limit" in line
+    options += ["--limit", "model_calls=3"] if limited else []
     made = ["run", "add a line", "-C", str(project), "--thread", "NAME", *options]
     assert main([*made, "--model", f"scripted:{script}"]) == exit_code(
-        "needs_approval" if waits else "completed"
+        "needs_approval" if waits else "limit" if limited else "completed"
     )
     if "b2" in line:
         assert main(["fork", "NAME@6"]) == 0

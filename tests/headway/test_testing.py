@@ -130,9 +130,17 @@ def test_a_script_is_read_by_the_place_in_the_history(way: str) -> None:
 
 
 def test_a_script_that_is_used_up_is_no_answer() -> None:
-    outcome = run_agent("Go.", model=ScriptedModel([]), memory=True)
+    model = ScriptedModel([{"content": ""}])
+    outcome = run_agent("Go.", model=model, memory=True)
     assert (outcome.status, outcome.answer) == ("model_error", "")
-    assert "used up" in outcome.missing
+    assert outcome.missing == "a reply of the model (the script has no reply left after 1)"
+    assert outcome.next_step == "give the script more replies, then resume; nothing is lost"
+
+
+def test_a_scripted_model_can_be_printed() -> None:
+    model = ScriptedModel(SCRIPT[3:])
+    assert f"script={SCRIPT[3:]!r}" in repr(model)
+    assert "ScriptedModel" in repr(model.bind_tools([bash]))
 
 
 def test_a_policy_with_a_mistake_is_asked_once() -> None:
@@ -163,20 +171,52 @@ def test_a_script_file_is_json_lines(tmp_path: Path) -> None:
     assert model.script == SCRIPT[2:]
 
 
+WRONG: list[tuple[Any, str]] = [
+    ([1], 'write an object like {"content": "Hello"}'),
+    ({"contnt": "Hello"}, "no such key: contnt; known are content, "),
+    ({"": "Hello"}, "no such key: ; known are"),
+    ({"tool_calls": {"name": "bash"}}, "tool_calls is a list of"),
+    ({"tool_calls": "bash"}, "tool_calls is a list of"),
+    ({"tool_calls": ["bash"]}, "tool_calls is a list of"),
+    ({"tool_calls": [{"nam": "bash"}]}, "tool_calls: no such key: nam; known are args, id, name"),
+    ({"content": 3}, "content is a text"),
+    ({"reasoning": 3}, "reasoning is a text"),
+    ({"usage": 3}, "usage is an object like"),
+]
+
+
+@pytest.mark.parametrize(("entry", "words"), WRONG)
+def test_a_wrong_entry_is_refused_in_a_list_and_in_a_file(
+    tmp_path: Path, entry: Any, words: str
+) -> None:
+    with pytest.raises(HeadwayError) as in_list:
+        ScriptedModel([{"content": "good"}, entry])
+    path = tmp_path / "script.jsonl"
+    path.write_text(f'{{"content": "good"}}\n{json.dumps(entry)}\n')
+    with pytest.raises(HeadwayError) as in_file:
+        open_model(f"scripted:{path}")
+    said = str(in_list.value).removeprefix("reply 2 of the script")
+    assert words in said
+    assert str(in_file.value) == f"{path}, line 2{said}"
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
         (None, "cannot read"),
-        ("[1]", "line 1"),
         ("\n{oops", "line 2: not JSON"),
-        ('{"contnt": "Hello"}', "line 1: no such key: contnt"),
-        ('{"tool_calls": {"name": "bash"}}', "tool_calls is a list"),
-        ('{"content": 3}', "content is a text"),
+        ("", "script.jsonl holds no reply"),
+        ("# nothing yet\n", "script.jsonl holds no reply"),
     ],
 )
-def test_a_bad_script_file_names_the_line(tmp_path: Path, text: str | None, words: str) -> None:
+def test_a_file_that_is_no_script_is_named(tmp_path: Path, text: str | None, words: str) -> None:
     path = tmp_path / "script.jsonl"
     if text is not None:
         path.write_text(text)
     with pytest.raises(HeadwayError, match=words):
         open_model(f"scripted:{path}")
+
+
+def test_a_script_without_replies_is_refused() -> None:
+    with pytest.raises(HeadwayError, match="the script holds no reply"):
+        ScriptedModel([])

@@ -153,6 +153,25 @@ def test_a_path_that_cannot_be_protected_or_shown_ends_before_the_run(
     assert "Traceback" not in done.err
 
 
+def test_a_script_is_found_again_from_another_folder(
+    headway: Headway, script: Script, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = Path(script([DONE, DONE]).removeprefix("scripted:"))
+    monkeypatch.chdir(path.parent)
+    place = ("-C", str(workspace), "--thread", "otter")
+    assert headway("run", "x", *place, "--model", f"scripted:{path.name}").code == 0
+    monkeypatch.chdir(workspace)
+    assert headway("resume", "otter", "more").code == 0
+
+
+def test_an_empty_name_is_no_thread(headway: Headway, script: Script, otter: Path) -> None:
+    place = ("-C", str(otter), "--model", script([DONE]))
+    for argv in (("run", "x", *place, "--thread", ""), ("show", ""), ("undo", ""), ("rm", "")):
+        done = headway(*argv)
+        assert (done.code, done.out) == (2, ""), argv
+    assert [row["thread"] for row in headway("threads", "--json").json["threads"]] == ["otter"]
+
+
 def test_a_home_is_no_workspace_without_the_flag(
     headway: Headway, script: Script, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

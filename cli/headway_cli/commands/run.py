@@ -19,7 +19,7 @@ def run(args: argparse.Namespace) -> int:
     options = run_options(configure(args))
     workspace = workspace_of(args.workspace)
     home = the_home()
-    thread = _new_name(args.thread, home) if args.thread else new_thread_id(task)
+    thread = new_thread_id(task) if args.thread is None else _new_name(args.thread, home)
     check_workspace(workspace, data_home=home.path, unsafe=args.unsafe_workspace)
     root = make_copy(home, thread, workspace) if args.copy else None
     return conduct(

@@ -1,4 +1,4 @@
-"""Why a model call failed, as one of ten kinds, from whatever a client library raises.
+"""Why a model call failed, as one of eleven kinds, from whatever a client library raises.
 
 Read by duck typing (`status_code`, `response`, `body`, the text), so that any provider's client is
 understood; vendors' wordings are matched where their status codes are ambiguous.
@@ -25,7 +25,9 @@ FailureKind = Literal[
     "connection",
     "timeout",
     "bad_response",
+    "script_end",
 ]
+"""`script_end`: a scripted model has no reply left."""
 
 RETRYABLE: Final[frozenset[FailureKind]] = frozenset(
     {"rate_limited", "server", "connection", "timeout", "bad_response"}

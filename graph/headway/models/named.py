@@ -1,7 +1,8 @@
 """From `provider:model` to a chat model, with one line of advice where that cannot work."""
 
 import os
-from typing import Any
+from difflib import get_close_matches
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from langchain_core.language_models import BaseChatModel
@@ -9,8 +10,13 @@ from pydantic import SecretStr, ValidationError
 
 from headway.testing import ScriptedModel
 from headway_tools.errors import HeadwayError
+from headway_tools.home import absolute
 
-_LOCAL = "http://127.0.0.1:8080/v1"
+SCRIPTED: Final = "scripted"
+OURS: Final = ("openai", SCRIPTED)
+ALIKE: Final = 0.75
+"""How near to a name of ours a mistyped one is; azure_openai is another provider, at 0.67."""
+_LOCAL: Final = "http://127.0.0.1:8080/v1"
 
 
 def open_model(
@@ -38,10 +44,10 @@ def open_model(
         HeadwayError: names what to set or install.
     """
     provider, colon, rest = name.partition(":")
-    if provider == "scripted" and not rest:
+    if provider == SCRIPTED and not rest:
         raise HeadwayError("scripted: names no file: write scripted:FILE")
-    if provider == "scripted" and rest:
-        return ScriptedModel.from_file(rest)
+    if provider == SCRIPTED:
+        return ScriptedModel.from_file(absolute(rest))
     if provider == "openai" or not rest:
         return _open_openai(
             rest if colon else provider, base_url, api_key, model_args or {}, timeout
@@ -97,6 +103,9 @@ def _is_address(url: str) -> bool:
 def _open_other(
     name: str, base_url: str | None, api_key: str | None, args: dict[str, Any]
 ) -> BaseChatModel:
+    provider, _, model_name = name.partition(":")
+    if near := get_close_matches(provider, OURS, 1, ALIKE):
+        raise HeadwayError(f"{name}: did you mean {near[0]}:{model_name}?")
     try:
         from langchain.chat_models import init_chat_model
     except ImportError as error:
@@ -111,5 +120,11 @@ def _open_other(
     except ImportError as error:
         raise HeadwayError(f"{name}: {error}") from error
     except Exception as error:
-        raise HeadwayError(f"{name}: {' '.join(str(error).split())}") from error
+        said = " ".join(str(error).split())
+        if "infer model provider" in said:
+            said = (
+                f"LangChain has no provider {provider!r}; a model is openai:NAME (at any "
+                "OpenAI-compatible server), scripted:FILE or PROVIDER:NAME"
+            )
+        raise HeadwayError(f"{name}: {said}") from error
     return model
