@@ -21,7 +21,7 @@ from headway.agent import assemble
 from headway.approvals import Ask, check_rules
 from headway.context import ASK_ORDER, Context, Protocol, Settings
 from headway.environment import Environments
-from headway.intake import Intake
+from headway.intake import Intake, SavedIntake
 from headway.limits import Limits
 from headway.models.retry import RetryPolicy
 from headway.parts import Parts
@@ -129,9 +129,10 @@ def compile_agent(
     """The graph of `parts`. With a checkpointer each step is saved before the next one starts,
     unless the caller or a parent graph says otherwise."""
     compiled = assemble(parts).compile(checkpointer=checkpointer, store=store, name=parts.name)
-    compiled.channels[START] = Intake(InputState)
+    saved = isinstance(checkpointer, BaseCheckpointSaver)
+    compiled.channels[START] = SavedIntake(InputState) if saved else Intake(InputState)
     config: Any = {"recursion_limit": max(10_000, 5 * parts.settings.limits.model_calls + 20)}
-    if isinstance(checkpointer, BaseCheckpointSaver):
+    if saved:
         config["configurable"] = {DURABILITY: "sync"}
     return compiled.with_config(config)
 

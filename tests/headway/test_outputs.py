@@ -220,6 +220,36 @@ def test_an_artifact_that_comes_from_outside_stays_its_owners_object() -> None:
     assert values["messages"][2].artifact == PurePosixPath("/x")
 
 
+@pytest.mark.parametrize("saver", ["memory", "sqlite"])
+def test_an_artifact_that_nothing_stores_is_kept_as_plain_data(tmp_path: Path, saver: str) -> None:
+    calls = [call("give", "c"), call("give", "d")]
+    given = [
+        HumanMessage("x"),
+        AIMessage("", tool_calls=calls),
+        ToolMessage("y", tool_call_id="c", artifact={"rows": Odd()}),
+        ToolMessage("y", tool_call_id="d", artifact={2, 3}),
+        HumanMessage("z"),
+    ]
+    file = sqlite3.connect(tmp_path / "c.sqlite", check_same_thread=False)
+    with closing(file):
+        store: Any = InMemorySaver() if saver == "memory" else SqliteSaver(file)
+        agent: Any = build_agent(replies("done"), tools=[give], checkpointer=store)
+        agent.invoke({"messages": given}, CONFIG)
+        stored = agent.get_state(CONFIG).values["messages"]
+    assert "Odd object" in stored[2].artifact["rows"]
+    assert stored[3].artifact == {2, 3}, "what can be stored is not touched"
+
+
+def test_an_edit_that_nothing_stores_is_refused_and_the_thread_is_as_before() -> None:
+    agent: Any = build_agent(replies("one", "two"), checkpointer=InMemorySaver())
+    agent.invoke(ASK, CONFIG)
+    before = list(agent.get_state_history(CONFIG))
+    with pytest.raises(TypeError, match="not msgpack serializable"):
+        agent.update_state(CONFIG, {"messages": HumanMessage("x", additional_kwargs={"f": len})})
+    assert list(agent.get_state_history(CONFIG)) == before
+    assert agent.invoke(ASK, CONFIG)["outcome"]["answer"] == "two"
+
+
 JSON_LINE = json.dumps({"rows": [{"n": n, "name": f"ünïcode {n}"} for n in range(8_000)]})
 
 
