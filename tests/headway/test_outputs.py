@@ -32,6 +32,7 @@ from headway_tools.read_output import read_output_tool
 from headway_tools.values import is_plain
 from openai_server import OpenAIServer, calls, fails, says
 from policies import call, each_time, replies
+from too_long import TOO_LONG
 
 MODES = ("values", "updates", "messages", "custom", "tasks", "checkpoints", "debug")
 CONFIG: dict[str, Any] = {"configurable": {"thread_id": "t"}}
@@ -396,20 +397,11 @@ def test_what_the_model_sees_is_the_same_sync_and_async() -> None:
     assert texts(agent().invoke(ASK, CONFIG)) == texts(asyncio.run(agent().ainvoke(ASK, CONFIG)))
 
 
-WORDINGS = {
-    "OpenAI": (
-        "This model's maximum context length is 8192 tokens. However, your messages resulted in "
-        "9000 tokens. Please reduce the length of the messages."
-    ),
-    "Anthropic": "prompt is too long: 210000 tokens > 200000 maximum",
-    "Gemini": "The input token count (1200000) exceeds the maximum number of tokens allowed",
-    "Mistral": "Prompt contains 40000 tokens, too large: the maximum context length is 32768",
-    "xAI": "This model's maximum prompt length is 131072 but the request contains 140000 tokens.",
-    "DeepSeek": "Range of input length should be [1, 129024]",
-    "llama.cpp": "the request exceeds the available context size, try increasing it",
-    "vLLM": "Input length (9001) exceeds model's maximum context length (8192).",
-    "Moonshot": "Invalid request: Your request exceeded model token limit: 8192",
-}
+IN_THE_FAST_SUITE = ("Anthropic", "Gemini", "Groq, a minute's tokens", "llama.cpp", "vLLM", "xAI")
+VENDORS = [
+    pytest.param(vendor, marks=() if vendor in IN_THE_FAST_SUITE else pytest.mark.slow)
+    for vendor in TOO_LONG
+]
 
 
 def requested(server: OpenAIServer) -> list[int]:
@@ -420,10 +412,10 @@ def served(server: OpenAIServer, **options: Any) -> Any:
     return build_agent("openai:m", tools=[big], base_url=server.url, api_key="sk-test", **options)
 
 
-@pytest.mark.parametrize("vendor", WORDINGS)
+@pytest.mark.parametrize("vendor", VENDORS)
 def test_a_request_that_is_too_long_is_shortened_once_and_sent_once_more(vendor: str) -> None:
     looks = [calls("big", f"c{n}", number=n, size=9_000) for n in range(6)]
-    refusal = fails(400, WORDINGS[vendor])
+    refusal = fails(*TOO_LONG[vendor])
     script = [*looks, refusal, says("enough seen"), says("and more")]
     with OpenAIServer(script) as server:
         agent = served(server, checkpointer=InMemorySaver(), memory=True)
@@ -442,7 +434,7 @@ def test_a_request_that_is_too_long_is_shortened_once_and_sent_once_more(vendor:
 
 
 def test_a_server_that_refuses_the_shorter_request_too_ends_the_run_in_a_usable_thread() -> None:
-    script = [calls("big", number=1, size=9_000), *[fails(400, WORDINGS["OpenAI"])] * 2, says("ok")]
+    script = [calls("big", number=1, size=9_000), *[fails(*TOO_LONG["OpenAI"])] * 2, says("ok")]
     with OpenAIServer(script) as server:
         agent = served(server, checkpointer=InMemorySaver(), memory=True)
         first = agent.invoke(ASK, CONFIG)
@@ -455,7 +447,7 @@ def test_a_server_that_refuses_the_shorter_request_too_ends_the_run_in_a_usable_
 
 def test_a_request_that_was_shortened_just_now_and_is_refused_is_shortened_further() -> None:
     looks = [calls("big", f"c{n}", number=n, size=9_000) for n in range(4)]
-    refusals = [fails(400, WORDINGS["vLLM"])] * 2
+    refusals = [fails(*TOO_LONG["vLLM"])] * 2
     with OpenAIServer([*looks, *refusals, says("ok")]) as server:
         agent = served(server, checkpointer=InMemorySaver(), memory=True, window=8_000)
         first = agent.invoke(ASK, CONFIG)
@@ -469,7 +461,7 @@ def test_a_request_that_was_shortened_just_now_and_is_refused_is_shortened_furth
 
 
 def test_a_refused_request_of_which_nothing_can_be_shortened_is_not_sent_again() -> None:
-    with OpenAIServer([fails(400, WORDINGS["vLLM"])]) as server:
+    with OpenAIServer([fails(*TOO_LONG["vLLM"])]) as server:
         result = served(server).invoke({"messages": [("user", "long " * 20_000)]})
     assert result["outcome"]["evidence"]["kind"] == "context_length"
     assert len(server.requests) == 1

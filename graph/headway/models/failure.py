@@ -70,15 +70,20 @@ class Dropped(ConnectionError):
 
 
 CONTEXT_WORDS = re.compile(
-    r"context[_ ]length|context[_ ]window|context size|context limit|maximum context|"
-    r"prompt is too long|prompt too long|input (?:is )?too long|too many (?:input )?tokens|"
-    r"range of input length|input token count|maximum prompt length|max(?:imum)?[_ ]prompt[_ ]tok|"
-    r"reduce the length|exceeded model token limit|exceeds? the (?:maximum|max)[\w ]* tokens|"
-    r"maximum (?:input|number of(?: input)?) (?:length|tokens)|longer than the model|"
+    r"context[_ ]length|(?<!less than the )context[_ ]window|context size|context limit|"
+    r"maximum context|prompt (?:is )?too long|input (?:is )?too long|"
+    r"too many (?:input )?tokens(?!, please wait)|range of input length|"
+    r"(?:input|prompt) token count|maximum prompt length|max(?:imum)?[_ ]prompt[_ ]tok|"
+    r"reduce the length|exceeded model token limit|\bn_ctx\b|"
+    r"exceeds? (?:the )?(?:maximum|max)[\w ]* (?:length|tokens)|"
+    r"maximum (?:input|number of(?: input)?) (?:length|tokens)|longer than the (?:maximum )?model|"
     r"tokens in request more than max|larger than the maximum|exceeds? .{0,40}token limit|"
-    r"tokens`? \+ `?max_new_tokens`? must be",
+    r"tokens`? \+ `?max_new_tokens`? must be|must have less than \d+ tokens",
     re.IGNORECASE,
 )
+_OVERSIZED = re.compile(r"request too large for|tokens must be reduced in order to run", re.I)
+"""It alone takes more tokens than a minute allows: waiting never helps."""
+
 _NO_TOOLS = re.compile(
     r"\b(?:tools?|functions?)(?:[ _-](?:use|using|calls?|calling|choice|param\w*))?\W{0,3}"
     r"(?:(?:is|are)\W)?(?:not (?:supported|available|allowed|enabled|implemented)|unsupported|"
@@ -91,7 +96,7 @@ _NO_TOOLS = re.compile(
     re.IGNORECASE,
 )
 _QUOTA = re.compile(
-    r"insufficient[_ ](?:quota|balance|credits?|funds)|exceeded your current quota|billing|"
+    r"insufficient[_ ](?:quota|balance|credits?|funds)|exceeded your current quota|(?<!/)billing|"
     r"credit balance|out of credits|quota exhausted|payment required|"
     r"余额不足|欠费",
     re.IGNORECASE,
@@ -142,6 +147,8 @@ def _kind(error: BaseException, status: int | None, text: str) -> FailureKind:
 def _kind_of_status(status: int, text: str) -> FailureKind:
     if 300 <= status < 400:
         return "invalid_request"
+    if _OVERSIZED.search(text):
+        return "context_length"
     if _RATE.search(text) and status in (413, 429):
         return "quota" if _QUOTA.search(text) else "rate_limited"
     if status == 413 or (status != 429 and CONTEXT_WORDS.search(text)):
@@ -171,7 +178,8 @@ def _kind_without_status(error: BaseException, status: int | None, text: str) ->
         return "timeout"
     if isinstance(error, OSError) or names & {"APIConnectionError", "TransportError"}:
         return "connection"
-    if "ContextOverflowError" in names or CONTEXT_WORDS.search(text):
+    too_long = CONTEXT_WORDS.search(text) or _OVERSIZED.search(text)
+    if "ContextOverflowError" in names or too_long:
         return "context_length"
     body = getattr(error, "body", None)
     if body is None and not isinstance(error, BadReply):

@@ -34,9 +34,20 @@ class Status(Exception):
         (Status("Overloaded", 529), "server", True),
         (Status("bad key", 401), "auth", False),
         (
-            Status("Request too large, tokens per minute limit: rate_limit", 413),
+            Status(
+                "Rate limit reached on tokens per minute (TPM): Limit 6000, Used 5034, Requested "
+                "1443. Please try again in 4.77s. Upgrade at https://x.com/settings/billing",
+                429,
+            ),
             "rate_limited",
             True,
+        ),
+        (Status("tokens per minute: rate_limit", 413), "rate_limited", True),
+        (Status("ThrottlingException: Too many tokens, please wait", 429), "rate_limited", True),
+        (
+            Status("max_tokens must be at most 9, which is less than the context_window", 400),
+            "invalid_request",
+            False,
         ),
         (Status("Payload Too Large", 413), "context_length", False),
         (ConnectionResetError("reset by peer"), "connection", True),

@@ -26,6 +26,7 @@ from openai_server import (
     streams,
     wire_call,
 )
+from too_long import TOO_LONG
 
 pytestmark = pytest.mark.parametrize("way", WAYS)
 
@@ -90,23 +91,9 @@ def test_what_no_retry_can_mend_is_asked_once(way: str, reply: Reply, kind: str)
     assert (failure.kind, failure.retryable, len(requests)) == (kind, False, 1)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "This model's maximum context length is 8192 tokens. However, you requested 9000",
-        "Range of input length should be [1, 30720]",
-        "the request exceeds the available context size (4096 tokens)",
-        "prompt is too long: 210000 tokens > 200000 maximum",
-        "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)",
-        "Invalid request: Your request exceeded model token limit: 32768",
-        "This model's maximum prompt length is 131072 but the request contains 140000 tokens",
-        "Requested tokens (9000) exceed context window of 8192",
-        "Please reduce the length of the messages or completion.",
-        "input length and `max_tokens` exceed context limit: 199000 + 4096 > 200000",
-    ],
-)
-def test_a_request_that_is_too_long_is_recognised(way: str, text: str) -> None:
-    failure, requests = failure_of(fails(400, text), way=way)
+@pytest.mark.parametrize("vendor", TOO_LONG)
+def test_a_request_that_is_too_long_is_recognised(way: str, vendor: str) -> None:
+    failure, requests = failure_of(fails(*TOO_LONG[vendor]), way=way)
     assert (failure.kind, len(requests)) == ("context_length", 1)
 
 
