@@ -27,6 +27,7 @@ from typing import Any
 from langchain.agents import create_agent
 from langchain.agents.middleware import (
     ModelCallLimitMiddleware,
+    ModelRetryMiddleware,
     SummarizationMiddleware,
     ToolCallLimitMiddleware,
     ToolRetryMiddleware,
@@ -97,6 +98,7 @@ def guarded(model: BaseChatModel, saver: Any) -> Any:
     middleware: list[Any] = [
         ModelCallLimitMiddleware(run_limit=MANY),
         ToolCallLimitMiddleware(run_limit=MANY),
+        ModelRetryMiddleware(),
         ToolRetryMiddleware(),
         SummarizationMiddleware(model, trigger=("tokens", MANY * MANY)),
     ]
@@ -105,7 +107,7 @@ def guarded(model: BaseChatModel, saver: Any) -> Any:
 
 AGENTS: dict[str, Callable[[BaseChatModel, Any], Any]] = {
     "create_agent": bare,
-    "create_agent + 4": guarded,
+    "create_agent + 5": guarded,
     "headway": headway,
 }
 
@@ -177,7 +179,7 @@ def table(saver: str, rounds: int, repeats: int) -> None:
         names = list(agents)
         for name in names[number % len(names) :] + names[: number % len(names)]:
             measure(lines[name], agents[name], saver, rounds)
-    peer = lines.get("create_agent + 4")
+    peer = lines.get("create_agent + 5")
     for name, line in lines.items():
         whole, last = median(line.whole), median(line.last)
         ratio = f"{whole / median(peer.whole):6.2f}{last / median(peer.last):6.2f}" if peer else ""

@@ -1,11 +1,7 @@
 """Around each tool call: record before and after, snapshot, time limit, every result a value."""
 
 import asyncio
-import threading
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as FutureTimeout
-from contextvars import copy_context
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -18,6 +14,7 @@ from headway.limits import Limits
 from headway.masking import masked
 from headway.spending import seconds_left
 from headway.state import Run
+from headway.within import TooLate, call_within
 from headway_tools.env import ToolEnv
 from headway_tools.errors import HeadwayError, ToolFailure, unexpected
 from headway_tools.kinds import Declaration
@@ -124,19 +121,9 @@ class Batch:
         if self._declared(request).own:
             return _guarded(lambda: execute(request))
         seconds = self._seconds()
-        future: Future[Any] = Future()
-        context = copy_context()
-
-        def work() -> None:
-            try:
-                future.set_result(context.run(_guarded, lambda: execute(request)))
-            except BaseException as error:
-                future.set_exception(error)
-
-        threading.Thread(target=work, name="headway-tool", daemon=True).start()
         try:
-            return future.result(seconds)
-        except FutureTimeout:
+            return call_within(lambda: _guarded(lambda: execute(request)), seconds)
+        except TooLate:
             return self._left_behind(request, seconds)
 
     async def _abounded(

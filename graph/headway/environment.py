@@ -35,7 +35,7 @@ class Environments:
         self._lock = Lock()
         self._temporary: Path | None = None
         self._masker: Masker | None = None
-        self._masked: tuple[str, ...] = ()
+        self._environ: dict[str, str] = {}
 
     def get(self, thread_id: str | None, branch: str = "", run_id: str = "") -> ToolEnv:
         """The environment of a branch; without a thread that of one run, kept in memory."""
@@ -83,10 +83,11 @@ class Environments:
 
     def mask(self, text: str) -> str:
         """`text` without the host's secrets of this moment and without the key that was given."""
-        keys = [self._settings.api_key] if self._settings.api_key else []
-        values = (*host_secrets(os.environ), *keys)
-        if self._masker is None or self._masked != values:
-            self._masker, self._masked = Masker(values), values
+        environ = dict(os.environ)
+        if self._masker is None or self._environ != environ:
+            keys = [self._settings.api_key] if self._settings.api_key else []
+            self._masker = Masker((*host_secrets(environ), *keys))
+            self._environ = environ
         return self._masker.mask(text)
 
     def lease(self, thread_id: str | None, branch: str) -> Record | None:

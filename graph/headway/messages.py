@@ -39,7 +39,7 @@ def _append(base: list[Any], new: list[Any]) -> list[Any] | None:
     if (
         len(ids) != len(given)
         or any(isinstance(m, RemoveMessage) for m in new)
-        or not ids.isdisjoint(map(_ID, base))
+        or (ids and not ids.isdisjoint(map(_ID, base)))
     ):
         return None
     return [*base, *new]

@@ -90,10 +90,18 @@ class Parts:
         return digest(json.dumps([convert_to_openai_tool(tool) for tool in self.tools]))
 
     def tool(self, name: str) -> BaseTool | None:
-        return next((tool for tool in self.tools if tool.name == name), None)
+        return self._by_name.get(name)
 
     def declaration(self, name: str) -> Declaration:
-        return declaration_of(self.tool(name))
+        return self._declarations.get(name) or Declaration()
+
+    @cached_property
+    def _by_name(self) -> dict[str, BaseTool]:
+        return {tool.name: tool for tool in self.tools}
+
+    @cached_property
+    def _declarations(self) -> dict[str, Declaration]:
+        return {tool.name: declaration_of(tool) for tool in self.tools}
 
     def require_isolation(self) -> None:
         """`HeadwayError` with the fix where commands would run but cannot be isolated here."""

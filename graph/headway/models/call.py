@@ -5,9 +5,7 @@ timeout starts anew with each byte, so a slow drip would hold it forever.
 """
 
 import asyncio
-import contextvars
 import math
-import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -21,6 +19,7 @@ from langgraph.errors import GraphBubbleUp
 from headway.models.deadline import use_deadline
 from headway.models.failure import ModelFailure, classify
 from headway.models.retry import RetryPolicy
+from headway.within import TooLate, call_within
 from headway_tools.errors import HeadwayError
 
 Notify = Callable[[dict[str, Any]], None]
@@ -62,7 +61,7 @@ def call_model(
         ModelFailure: the last attempt's failure, with the number of attempts.
     """
     chat = _bound(model, tools, tool_choice)
-    prompt = ChatPromptValue(messages=messages)  # a list would be converted one by one
+    prompt = _prompt(messages)
     tries = _Tries(retries or RetryPolicy(), notify, timeout, within)
     while True:
         try:
@@ -87,7 +86,7 @@ async def acall_model(
 ) -> AIMessage:
     """`call_model` for an event loop, by the same rules; cancelling it closes the connection."""
     chat = _bound(model, tools, tool_choice)
-    prompt = ChatPromptValue(messages=messages)
+    prompt = _prompt(messages)
     tries = _Tries(retries or RetryPolicy(), notify, timeout, within)
     while True:
         try:
@@ -153,28 +152,17 @@ def _bound(model: BaseChatModel, tools: Sequence[Any], tool_choice: str | None) 
         raise ModelFailure("no_tools", f"{name} has no bind_tools: it cannot call tools") from error
 
 
+def _prompt(messages: Sequence[BaseMessage]) -> ChatPromptValue:
+    """`messages` as they are: LangChain would convert a list, and validate a prompt, one by one."""
+    return ChatPromptValue.model_construct(messages=messages)
+
+
 def _in_time(call: Callable[[], AIMessage], timeout: float) -> AIMessage:
     """`call()` in a thread, at most `timeout` seconds; what comes later is dropped."""
-    results: list[AIMessage | BaseException] = []
-    over = threading.Event()
-
-    def work() -> None:
-        try:
-            results.append(call())
-        except BaseException as error:
-            results.append(error)
-        finally:
-            over.set()
-
     with use_deadline(timeout) as deadline:
-        context = contextvars.copy_context()
-        threading.Thread(target=context.run, args=(work,), daemon=True, name="model").start()
         try:
-            over.wait(timeout)
+            return call_within(call, timeout)
+        except TooLate as late:
+            raise TimeoutError(f"no complete reply within {timeout:g} s") from late
         finally:
-            deadline.cancelled = not over.is_set()
-    if not results:
-        raise TimeoutError(f"no complete reply within {timeout:g} s")
-    if isinstance(results[0], BaseException):
-        raise results[0]
-    return results[0]
+            deadline.cancelled = True

@@ -50,7 +50,8 @@ class Memory:
     epoch: int = 0
     bare: int = 0
     stormy: int = 0
-    pairs: list[Pair] = field(default_factory=list)
+    pairs: list[str] = field(default_factory=list)
+    """Records as they are stored: opened only when one is met again."""
     errors: list[tuple[str, int]] = field(default_factory=list)
     topic: list[str] = field(default_factory=list)
     tracks: list[Track] = field(default_factory=list)
@@ -67,7 +68,7 @@ class Memory:
             epoch=data["epoch"],
             bare=data["bare"],
             stormy=data["stormy"],
-            pairs=_unpack_pairs(data["pairs"]),
+            pairs=_rows(data["pairs"], _PAIR_WIDTH),
             errors=_unpack_errors(data["errors"]),
             topic=list(data["topic"]),
             tracks=[Track(*row) for row in data["tracks"]],
@@ -83,9 +84,7 @@ class Memory:
             "epoch": self.epoch,
             "bare": min(self.bare, 63),
             "stormy": min(self.stormy, 63),
-            "pairs": "".join(
-                p.call + p.result + _ALPHABET[p.times] + _ALPHABET[p.epoch] for p in self.pairs
-            ),
+            "pairs": "".join(self.pairs),
             "errors": "".join(key + _ALPHABET[count] for key, count in self.errors),
             "topic": self.topic,
             "tracks": [
@@ -97,15 +96,23 @@ class Memory:
 
     def pair(self, call: str, result: str) -> Pair | None:
         """The record of this call with this result."""
-        return next((p for p in self.pairs if p.call == call and p.result == result), None)
+        start = call + result
+        row = next((row for row in self.pairs if row.startswith(start)), None)
+        if row is None:
+            return None
+        return Pair(call, result, _ALPHABET.index(row[8]), _ALPHABET.index(row[9]))
 
     def result_seen(self, result: str) -> bool:
         """Whether any call brought this result."""
-        return any(p.result == result for p in self.pairs)
+        return any(row[4:8] == result for row in self.pairs)
 
     def call_seen(self, call: str) -> bool:
         """Whether this call was made before, whatever it brought."""
-        return any(p.call == call for p in self.pairs)
+        return any(row.startswith(call) for row in self.pairs)
+
+    def last_call(self) -> str:
+        """The latest call."""
+        return self.pairs[-1][:4]
 
     def error_count(self, error: str) -> int:
         """How often this error class was met."""
@@ -113,10 +120,10 @@ class Memory:
 
     def keep_pair(self, call: str, result: str) -> None:
         """Count the pair and make it the latest."""
-        old = self.pair(call, result)
+        old, start = self.pair(call, result), call + result
         count = min((old.times if old else 0) + 1, len(_ALPHABET) - 1)
-        self.pairs = [p for p in self.pairs if p is not old][-(PAIRS - 1) :]
-        self.pairs.append(Pair(call, result, count, self.epoch))
+        others = [row for row in self.pairs if not row.startswith(start)]
+        self.pairs = [*others[-(PAIRS - 1) :], start + _ALPHABET[count] + _ALPHABET[self.epoch]]
 
     def keep_error(self, error: str) -> None:
         """Count the error class and make it the latest."""
@@ -138,13 +145,9 @@ class Memory:
         self.epoch = (self.epoch + 1) % EPOCHS
 
 
-def _unpack_pairs(text: str) -> list[Pair]:
-    rows = (text[i : i + _PAIR_WIDTH] for i in range(0, len(text), _PAIR_WIDTH))
-    return [
-        Pair(row[:4], row[4:8], _ALPHABET.index(row[8]), _ALPHABET.index(row[9])) for row in rows
-    ]
+def _rows(text: str, width: int) -> list[str]:
+    return [text[i : i + width] for i in range(0, len(text), width)]
 
 
 def _unpack_errors(text: str) -> list[tuple[str, int]]:
-    rows = (text[i : i + _ERROR_WIDTH] for i in range(0, len(text), _ERROR_WIDTH))
-    return [(row[:4], _ALPHABET.index(row[4])) for row in rows]
+    return [(row[:4], _ALPHABET.index(row[4])) for row in _rows(text, _ERROR_WIDTH)]

@@ -114,7 +114,7 @@ def _repeated(
         return "poll", settings.sleep if seen.opened.sleeping else settings.poll
     if changed and not (seen.error or seen.opened.silent):
         return "repeat", settings.repeat_after_change
-    rule = "repeat" if memory.pairs[-1].call == seen.call else "cycle"
+    rule = "repeat" if memory.last_call() == seen.call else "cycle"
     return rule, settings.repeat + settings.repeat_growth * min(count - 1, _GROWN)
 
 
