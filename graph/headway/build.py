@@ -1,10 +1,10 @@
 """`build_agent`: from arguments to the compiled graph. No model call, no key needed, no thread."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import BaseTool
@@ -14,22 +14,19 @@ from langgraph.constants import START
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
 from langgraph.types import Checkpointer
-from pydantic import BaseModel
-from typing_extensions import TypedDict, Unpack
+from typing_extensions import Unpack
 
 from headway.agent import assemble
-from headway.approvals import Ask, check_rules
-from headway.context import ASK_ORDER, Context, Protocol, Settings
+from headway.approvals import check_rules
+from headway.context import Context, Settings
 from headway.environment import Environments
 from headway.intake import Intake, SavedIntake
 from headway.limits import Limits
-from headway.models.retry import RetryPolicy
+from headway.options import Options, check_model, check_text, checked_options
 from headway.parts import Parts
-from headway.prices import Price
-from headway.progress import ProgressSettings
 from headway.settled import DURABILITY
 from headway.state import InputState, OutputState, State
-from headway.truncation import Truncation, limits_for
+from headway.truncation import limits_for
 from headway_tools.ask_user import ask_user_tool
 from headway_tools.bash import bash_tool
 from headway_tools.edit import edit_tool
@@ -38,49 +35,9 @@ from headway_tools.given import check_pattern, check_shown, check_workspace
 from headway_tools.home import absolute, default_home
 from headway_tools.read_file import read_file_tool
 from headway_tools.read_output import read_output_tool
-from headway_tools.sandbox import SandboxKind
-from headway_tools.storage import Storage
 from headway_tools.think import think_tool
 
 Agent = CompiledStateGraph[State, Context, InputState, OutputState]
-
-
-class Options(TypedDict, total=False):
-    """The operator's options of `build_agent` and `run_agent`; see `headway.context.Settings`."""
-
-    models: Sequence[str]
-    base_url: str | None
-    api_key: str | None
-    model_args: Mapping[str, Any]
-    protocol: Protocol
-    limits: Limits | None
-    price: Price | None
-    workspace: Path | str | None
-    root: Path | None
-    workspace_root: Path | str | None
-    unsafe_workspace: bool
-    sandbox: SandboxKind
-    network: bool
-    protect: Sequence[str]
-    hide: Sequence[str] | None
-    read_only: Sequence[Path | str]
-    check: str | None
-    verify: Callable[..., Any] | None
-    response_format: type[BaseModel] | None
-    system_prompt: str | None
-    instructions: str
-    thoughts: bool
-    ask: Ask
-    allow: Sequence[str]
-    interactive: bool
-    on_stop: Literal["return", "ask"]
-    progress: ProgressSettings
-    truncation: Truncation
-    window: int | None
-    retries: RetryPolicy
-    home: Path | str | None
-    storage: Storage | None
-    memory: bool
 
 
 def build_agent(
@@ -110,6 +67,8 @@ def make_parts(
     options: Options,
 ) -> Parts:
     """What the nodes are bound to, checked; nothing is opened yet."""
+    check_text(name=name)
+    check_model(model)
     settings = settings_from(model if isinstance(model, str) else None, options)
     bound = _tools(tools, settings)
     for tool in bound:
@@ -148,9 +107,8 @@ def workspace_tools(*, interactive: bool = False) -> tuple[BaseTool, ...]:
 
 
 def settings_from(model: str | None, options: Options) -> Settings:
-    """The options as `Settings`: paths absolute and checked, sequences as tuples."""
-    if texts := [key for key in _TUPLES if isinstance(options.get(key), str)]:
-        raise HeadwayError(f"{texts[0]} takes a list, not one text")
+    """The options as `Settings`: types and paths checked, sequences as tuples."""
+    options = checked_options(options)
     given: dict[str, Any] = {
         key: tuple(cast(Sequence[Any], value)) if key in _TUPLES and value is not None else value
         for key, value in options.items()
@@ -158,8 +116,6 @@ def settings_from(model: str | None, options: Options) -> Settings:
     }
     given |= {key: _path(options[key]) for key in _PATHS if key in options}  # type: ignore[literal-required]
     settings = Settings(model=model, limits=options.get("limits") or Limits(), **given)
-    if settings.ask not in ASK_ORDER:
-        raise HeadwayError(f"ask takes {', '.join(ASK_ORDER)}, not {settings.ask!r}")
     if settings.window is not None and settings.window < 1:
         raise HeadwayError(f"window takes a number of tokens above 0, not {settings.window}")
     check_rules(settings.allow)
@@ -190,8 +146,10 @@ def _path(value: Path | str | None) -> Path | None:
 def _tools(
     given: Sequence[BaseTool | Callable[..., Any]] | None, settings: Settings
 ) -> tuple[BaseTool, ...]:
+    if isinstance(given, str) or not isinstance(given, Sequence | None):
+        raise HeadwayError(f"tools takes a list of tools and functions, not {given!r:.80}")
     if given is not None:
-        made = tuple(t if isinstance(t, BaseTool) else make_tool(t) for t in given)
+        made = tuple(map(_as_tool, given))
     elif settings.workspace is not None or settings.workspace_root is not None:
         made = workspace_tools(interactive=settings.interactive)
     else:
@@ -200,3 +158,15 @@ def _tools(
     if twice := {name for name in names if names.count(name) > 1}:
         raise HeadwayError(f"two tools are named {', '.join(sorted(twice))}; rename one")
     return made
+
+
+def _as_tool(given: object) -> BaseTool:
+    if isinstance(given, BaseTool):
+        return given
+    if not callable(given):
+        raise HeadwayError(f"a tool is a LangChain tool or a function, not {given!r:.80}")
+    try:
+        return make_tool(given)
+    except Exception as error:
+        name = getattr(given, "__name__", repr(given))
+        raise HeadwayError(f"{name} is no tool: {' '.join(str(error).split())}") from error

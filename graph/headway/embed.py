@@ -11,12 +11,14 @@ from typing import Any, Final
 
 from langchain_core.messages import AIMessage, HumanMessage, convert_to_messages
 from langchain_core.runnables import RunnableConfig
+from langgraph.graph.state import CompiledStateGraph
 from langgraph.pregel.remote import RemoteGraph
 from langgraph.types import Command, StateSnapshot, interrupt
 from langgraph_sdk.errors import NotFoundError
 
 from headway.build import Agent
 from headway.context import Context
+from headway_tools.errors import HeadwayError
 
 Task = Callable[[Any], str]
 """From the parent's state to the task."""
@@ -38,11 +40,13 @@ def answer_node(
 ) -> Callable[[Any, RunnableConfig], Update]:
     """A node that gives `agent` one task and returns `{"messages": [answer], "outcome"}`.
 
-    Interrupts, streams and the parent's checkpointer go through it.
+    Interrupts, streams and the parent's checkpointer go through it. Raises `HeadwayError` for wrong
+    use, an empty task included.
     """
+    _check_node(agent, task)
 
     def node(state: Any, config: RunnableConfig) -> Update:
-        given: Any = {"messages": [HumanMessage(task(state))]}
+        given: Any = {"messages": [HumanMessage(_asked(task, state))]}
         return _result(agent.invoke(given, config, context=context), agent.name)
 
     return node
@@ -52,12 +56,27 @@ def async_answer_node(
     agent: Agent, *, task: Task = newest_request, context: Context | None = None
 ) -> Callable[[Any, RunnableConfig], Awaitable[Update]]:
     """`answer_node` for parents that run asynchronously."""
+    _check_node(agent, task)
 
     async def node(state: Any, config: RunnableConfig) -> Update:
-        given: Any = {"messages": [HumanMessage(task(state))]}
+        given: Any = {"messages": [HumanMessage(_asked(task, state))]}
         return _result(await agent.ainvoke(given, config, context=context), agent.name)
 
     return node
+
+
+def _check_node(agent: object, task: object) -> None:
+    if not isinstance(agent, CompiledStateGraph):
+        raise HeadwayError(f"agent should be what build_agent() returns, not {agent!r:.80}")
+    if not callable(task):
+        raise HeadwayError(f"task should be a function of the parent's state, not {task!r:.80}")
+
+
+def _asked(task: Task, state: Any) -> str:
+    text: object = task(state)
+    if not isinstance(text, str) or not text.strip():
+        raise HeadwayError(f"the task is empty: the node's task(state) gave {text!r:.80}, no text")
+    return text
 
 
 def _result(values: Any, name: str | None) -> Update:
@@ -77,7 +96,7 @@ def remote_node(
         given = config["configurable"]
         name, sent = str(config["metadata"]["langgraph_node"]), _id_of(given["checkpoint_ns"])
         thread = _address(remote_thread(str(given.get("thread_id", sent)), name))
-        request = {"role": "user", "content": task(state), "id": sent}
+        request = {"role": "user", "content": _asked(task, state), "id": sent}
         values = _answered(remote, thread, _started(remote, thread, request))
         messages = convert_to_messages(values["messages"])
         return {"messages": [messages[-1]], "outcome": values.get("outcome")}

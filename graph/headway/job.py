@@ -13,12 +13,13 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.types import Command, StateSnapshot
 
 from headway.branches import BranchView
-from headway.build import Agent, Options, compile_agent, make_parts
+from headway.build import Agent, compile_agent, make_parts
 from headway.check_command import Command as Check
 from headway.check_command import missing_program
 from headway.context import CHECK_TIMEOUT, Context
 from headway.events import Event
 from headway.heads import MAIN, HeadFile
+from headway.options import Options, check_text
 from headway.outcome import Outcome
 from headway.parts import Parts
 from headway.report import outcome
@@ -62,7 +63,11 @@ class Job:
         return {"configurable": {"thread_id": self.thread}}
 
     def graph(self, saver: BaseCheckpointSaver[Any]) -> Agent:
-        """The agent over the branch of this run."""
+        """The agent over the branch of this run. `HeadwayError`: `saver` is none."""
+        if not isinstance(saver, BaseCheckpointSaver):
+            raise HeadwayError(
+                f"checkpointer should be an opened saver like InMemorySaver(), not {saver!r:.80}"
+            )
         if self.home is not None:
             saver = BranchView(saver, self.branch, HeadFile(self.home.thread(self.thread).heads))
         return compile_agent(self.parts, checkpointer=saver)
@@ -96,12 +101,8 @@ def prepare(
     options: Options,
 ) -> Job:
     """Check the arguments and bind the parts. Raises `HeadwayError` for wrong use."""
-    if task is None and thread_id is None:
-        raise HeadwayError("give a task, or a thread_id to go on with")
-    if task is not None and not task.strip():
-        raise HeadwayError("the task is empty")
-    if thread_id == "":
-        raise HeadwayError("the thread_id is empty; None lets headway make one up")
+    check_text(task=task, thread_id=thread_id, branch=branch)
+    _check_start(task, thread_id)
     task = clean_text(task) if task is not None else None
     parts = make_parts(model, tools=tools, name=name, options=options)
     parts.require_isolation()
@@ -128,6 +129,15 @@ def prepare(
         branched=bool(heads.starts),
         crashed=known and before.status is None,
     )
+
+
+def _check_start(task: str | None, thread_id: str | None) -> None:
+    if task is None and thread_id is None:
+        raise HeadwayError("give a task, or a thread_id to go on with")
+    if task is not None and not task.strip():
+        raise HeadwayError("the task is empty")
+    if thread_id == "":
+        raise HeadwayError("the thread_id is empty; None lets headway make one up")
 
 
 def _record(before: ThreadRecord, branch: str, parts: Parts, options: Options) -> ThreadRecord:

@@ -14,7 +14,7 @@ from langgraph.errors import GraphDrained
 from langgraph.runtime import RunControl
 from typing_extensions import Unpack
 
-from headway.build import Agent, Options
+from headway.build import Agent
 from headway.events import STREAM_MODES, Event, Events
 from headway.job import (
     NOTHING,
@@ -27,6 +27,7 @@ from headway.job import (
     prepare,
     turn_of,
 )
+from headway.options import Options
 from headway.outcome import Outcome
 from headway.storage import open_async_saver, open_saver
 from headway_tools.home import Home

@@ -9,9 +9,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from headway.build import Agent, Options, compile_agent, make_parts
+from headway.build import Agent, compile_agent, make_parts
 from headway.context import Protocol
 from headway.limits import Limits
+from headway.options import Options
 from headway_tools.errors import HeadwayError
 from headway_tools.home import default_home
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from headway_tools.home import Home, ThreadFolder
 from headway_tools.journal import Journal, SqliteJournal
@@ -49,6 +49,7 @@ class Lock(Protocol):
     def acquire_async(self, seconds: float) -> AbstractAsyncContextManager[Any]: ...
 
 
+@runtime_checkable
 class Storage(Protocol):
     """Opens what workers share. Whoever opens the same thread gets the same content."""
 
