@@ -49,6 +49,20 @@ def test_equal_states_have_equal_ids_whatever_their_times(root: Path, snapshots:
     assert snapshots.take(root) != first
 
 
+def test_attributes_of_a_folder_are_part_of_the_state_however_soon_they_change(
+    root: Path, snapshots: Snapshots
+) -> None:
+    states = [snapshots.take(root)]
+    for value in (b"1", b"2"):
+        os.setxattr(root / "empty", b"user.seen", value)
+        states.append(snapshots.take(root))
+    os.removexattr(root / "empty", b"user.seen")
+    assert snapshots.take(root) == states[0]
+    assert len(set(states)) == 3
+    snapshots.restore(states[1], root)
+    assert os.getxattr(root / "empty", b"user.seen") == b"1"
+
+
 def test_each_kind_of_change_is_named(root: Path, snapshots: Snapshots) -> None:
     for name in ("changed", "deleted", "chmodded", "retyped", "linked"):
         (root / name).write_text(name)

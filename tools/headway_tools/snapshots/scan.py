@@ -85,6 +85,7 @@ class Scan:
         """Scan one folder and store its entries; returns its id."""
         known = self._known.get(place.path, _NOTHING)
         files: dict[bytes, Known] = {}
+        folders: dict[bytes, Known] = {}
         entries: dict[bytes, Entry] = {}
         with os.scandir(handle) as listing:
             items = list(listing)  # no handle of the listing stays open further down
@@ -101,23 +102,26 @@ class Scan:
                     files[name] = last
                     entry: Entry | None = last[1]
                 else:
-                    entry = self._look(handle, place, name, status, last)
+                    entry = self._look(handle, place, name, status, known)
             except FileNotFoundError:
                 continue
             if entry is None:
                 continue
             entries[name] = entry
-            if entry.kind == "folder" or entry.kind == "unkept":
+            if entry.kind == "folder":
+                folders[name] = lasting(stamp, self._racy_ns), entry
+                continue
+            if entry.kind == "unkept":
                 continue
             if name not in files:
                 files[name] = lasting(stamp, self._racy_ns), entry
             if status.st_nlink > 1 and entry.kind == "file":
                 inode = status.st_dev, status.st_ino
                 self._inodes.setdefault(inode, []).append(join(place.path, name))
-        return self._keep_folder(place.path, known, files, entries)
+        return self._keep_folder(place.path, known, FolderStats(files, entries, folders=folders))
 
     def _look(
-        self, parent: int, place: _Place, name: bytes, status: os.stat_result, last: Known | None
+        self, parent: int, place: _Place, name: bytes, status: os.stat_result, known: FolderStats
     ) -> Entry | None:
         """The entry of something new, changed or a folder; None if it is left out."""
         path = join(place.path, name)
@@ -128,18 +132,20 @@ class Scan:
         if self._exclude.withholds(path):
             return None
         if not stat.S_ISDIR(status.st_mode):
-            entry = self._reader.read(parent, path, name, status, last)
+            entry = self._reader.read(parent, path, name, status, known.files.get(name))
         elif self._exclude.match(place.path, name):
             self.notes.append(Note(path, "excluded"))
             return None
         else:
             below = _Place(path, place.depth + 1)
-            entry = self._subfolder(parent, below, name, status)
+            entry = self._subfolder(parent, below, name, status, known.folders.get(name))
         if entry.kind == "unkept":
             self.notes.append(Note(path, entry.reason, entry.size))
         return entry
 
-    def _subfolder(self, parent: int, place: _Place, name: bytes, status: os.stat_result) -> Entry:
+    def _subfolder(
+        self, parent: int, place: _Place, name: bytes, status: os.stat_result, last: Known | None
+    ) -> Entry:
         if place.depth > MAX_DEPTH:
             return unkept("too_deep", status)
         try:
@@ -151,29 +157,25 @@ class Scan:
         try:
             found = self._folder(handle, place)
             mode = stat.S_IMODE(status.st_mode)
-            return Entry("folder", mode, found, 0, xattrs_of(handle), status.st_mtime_ns)
+            same = last if last and last[0] == stamp_of(status) else None
+            xattrs = same[1].xattrs if same else xattrs_of(handle)
+            return Entry("folder", mode, found, 0, xattrs, status.st_mtime_ns)
         finally:
             os.close(handle)
 
-    def _keep_folder(
-        self,
-        path: bytes,
-        known: FolderStats,
-        files: dict[bytes, Known],
-        entries: dict[bytes, Entry],
-    ) -> bytes:
-        found = known.id
-        if not found or entries != known.entries:
-            encoded = encode_folder(entries)
-            found = digest(encoded)
-            if not self._store.has(found):
-                self._store.put(found, 0, encoded)
-                self._store.put_times(found, encode_times(entries))
+    def _keep_folder(self, path: bytes, known: FolderStats, now: FolderStats) -> bytes:
+        now.id = known.id
+        if not now.id or now.entries != known.entries:
+            encoded = encode_folder(now.entries)
+            now.id = digest(encoded)
+            if not self._store.has(now.id):
+                self._store.put(now.id, 0, encoded)
+                self._store.put_times(now.id, encode_times(now.entries))
                 self._store.breathe()
-        if files != known.files:
+        if now.files != known.files:
             self.changed.append(path)
-        self.stats[path] = FolderStats(files, entries, found)
-        return found
+        self.stats[path] = now
+        return now.id
 
 
 def _as_known(items: list["os.DirEntry[str]"], known: FolderStats) -> bool:

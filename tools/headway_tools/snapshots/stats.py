@@ -29,6 +29,8 @@ class FolderStats:
     files: dict[bytes, Known] = field(default_factory=dict)
     entries: dict[bytes, Entry] = field(default_factory=dict)
     id: bytes = b""
+    folders: dict[bytes, Known] = field(default_factory=dict)
+    """Stamps of the folders in it; they save reading attributes and are not kept in the store."""
 
 
 Stats = dict[bytes, FolderStats]
