@@ -2,12 +2,14 @@
 
     python bench/cost.py [--rounds 10,100,1000] [--repeats 5] [--savers none,memory,sqlite]
     python bench/cost.py --parts [--rounds 50]
+    python bench/cost.py --reads [--rounds 100,1000]
 
 One run, every variant in turn, medians of process time (all threads, no waiting): compare inside
 one table only. Each round is one model reply and one call of a trivial tool that returns 200
 characters. "last" is the cost of the last tenth of the rounds, "ratio" is to create_agent with the
-middlewares. `--parts` prints what snapshots, journal and sandbox add. `create_agent` stores its
-whole history in every checkpoint, so a saver's rows stop for it at 300 rounds.
+middlewares. `create_agent` stores its whole history in every checkpoint, so a saver's rows stop for
+it at 300 rounds. `--parts` prints what snapshots, journal and sandbox add, `--reads` what it costs
+to read, fork and go on with a finished thread in SQLite.
 """
 
 import argparse
@@ -42,6 +44,8 @@ from headway import Limits, build_agent
 from headway.build import workspace_tools
 
 MANY = 100_000
+CONFIG: Any = {"configurable": {"thread_id": "t"}, "recursion_limit": MANY}
+ASK: Any = {"messages": [("user", "look around")]}
 PEERS_WITH_SAVER = 300
 """Rounds up to which create_agent is run with a saver: its thread grows with their square."""
 
@@ -139,9 +143,8 @@ def measure(line: Line, make: Callable[[BaseChatModel, Any], Any], saver: str, r
     with tempfile.TemporaryDirectory() as name, opened(saver, Path(name)) as store:
         agent = make(model, store)
         options: dict[str, Any] = {} if store is None else {"durability": "sync"}
-        config = {"configurable": {"thread_id": "t"}, "recursion_limit": MANY}
         gc.collect()
-        result = agent.invoke({"messages": [("user", "look around")]}, config, **options)
+        result = agent.invoke(ASK, CONFIG, **options)
         assert len(model.at) == rounds + 1, result.get("outcome", len(model.at))
         line.size = stored(store, Path(name))
     tail = max(rounds // 10, 5)
@@ -206,8 +209,7 @@ def parts_table(rounds: int, repeats: int) -> None:
             agent: Any = build_agent(
                 model, tools=tools, home=home, limits=limits, checkpointer=InMemorySaver(), **given
             )
-            config: Any = {"configurable": {"thread_id": "t"}}
-            agent.invoke({"messages": [("user", "look around")]}, config)
+            agent.invoke(ASK, CONFIG)
         return (model.at[-1] - model.at[0]) / (len(model.at) - 1) * 1000
 
     variants: dict[str, dict[str, Any]] = {
@@ -225,16 +227,47 @@ def parts_table(rounds: int, repeats: int) -> None:
         print(f"{name:32}{median(values[1:]):8.2f}")
 
 
+def reads_table(rounds: int, repeats: int) -> None:
+    """What is done with a finished thread of so many rounds."""
+    with tempfile.TemporaryDirectory() as name, opened("sqlite", Path(name)) as store:
+        agent = headway(Caller(rounds=rounds, at=[]), store)
+        agent.invoke(ASK, CONFIG)
+        checkpoints = [one.config for one in store.list(CONFIG)]
+        middle = checkpoints[len(checkpoints) // 2]
+        works: dict[str, Callable[[], object]] = {
+            "get_state": lambda: agent.get_state(CONFIG),
+            "get_state in the middle": lambda: agent.get_state(middle),
+            "a further message, its run": lambda: agent.invoke(ASK, CONFIG),
+            "a fork in the middle": lambda: agent.update_state(middle, None, as_node="__copy__"),
+        }
+        for what, work in works.items():  # a fork is what get_state reads from then on: it is last
+            print(f"{rounds:6}  {what:28}{median(spent(work) for _ in range(repeats)):8.1f}")
+
+
+def spent(work: Callable[[], object]) -> float:
+    """Milliseconds of CPU."""
+    gc.collect()
+    start = cpu()
+    work()
+    return (cpu() - start) * 1000
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--rounds", default="10,100,1000")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--savers", default="none,memory,sqlite")
     parser.add_argument("--parts", action="store_true")
+    parser.add_argument("--reads", action="store_true")
     given = parser.parse_args()
     rounds = [int(number) for number in given.rounds.split(",")]
     if given.parts:
         parts_table(min(rounds), given.repeats)
+        return
+    if given.reads:
+        print(f"{'rounds':>6}  {'CPU ms, thread in SQLite':28}{'ms':>8}")
+        for count in rounds:
+            reads_table(count, given.repeats)
         return
     print(f"{'saver':8}{'rounds':>6}  {'agent':18}{'ms':>7} {'':14}{'last':>7}  "
           f"{'ratio  last':>12}  {'bytes':>11}")  # fmt: skip
