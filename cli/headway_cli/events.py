@@ -9,6 +9,10 @@ from headway_cli.terminal import Colour, Terminal, clip, one_line, paint, visibl
 Event = Mapping[str, Any]
 INDENT: Final = "    "
 NO_SANDBOX: Final = "WARNING: no sandbox. Commands run as you, with all your files and the network."
+BESIDE: Final = (
+    "WARNING: also at work in this folder: {}. Calls that change files take turns; undo of the one "
+    "asks for --force before it removes the other's changes."
+)
 _FIRST_ARGUMENTS: Final = ("command", "path", "thought", "question", "output", "query")
 """The argument that says most about a call, by name."""
 
@@ -28,6 +32,8 @@ def _start(event: Event, terminal: Terminal) -> str:
     shown = [paint(line, "dim", terminal) for line in lines]
     if event.get("sandbox") == "none":
         shown.append(paint(NO_SANDBOX, "red", terminal))
+    if beside := event.get("beside"):
+        shown.append(paint(BESIDE.format(one_line(", ".join(beside))), "yellow", terminal))
     return "\n".join(shown)
 
 

@@ -58,7 +58,11 @@ def apply_copy(thread: Thread, *, force: bool = False, dry_run: bool = False) ->
     `HeadwayError`: the thread works in no copy, both changed a path (unless `force`), or a run is
     under way.
     """
-    with thread.writing("") as now, now.snapshots() as snapshots:
+    with (
+        thread.writing("") as now,
+        now.changing(now.workspace) as turn,
+        now.snapshots() as snapshots,
+    ):
         undo = load_undo(now.folder)
         if not now.record.root or COPY not in undo.seen:
             raise HeadwayError(f"thread {now.id} works in no copy: nothing to apply")
@@ -74,6 +78,7 @@ def apply_copy(thread: Thread, *, force: bool = False, dry_run: bool = False) ->
                 f"{now.workspace} was changed at the same places since ({named(conflicts)}); "
                 "--force overwrites that"
             )
+        turn.sign()
         head = now.heads.load().current
         put = Put(str(now.workspace), before, result, head, now.node().id, "apply")
         save_undo(now.folder, replace(undo, puts=[*undo.puts, put]))

@@ -1,6 +1,6 @@
 """The files that belong to a checkpoint: found, given to a branch, put back in place."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -15,6 +15,7 @@ from headway_tools.snapshots import Change, Report, Snapshots, without_indexes
 
 FILES: Final = "hw_files"
 BRANCH: Final = "hw_branch"
+OUTSIDE: Final = "hw_outside"
 _BEFORE_RUN: Final = frozenset({START, "enter"})
 SHOWN: Final = 5
 """Paths named in a refusal."""
@@ -35,16 +36,21 @@ def files_at(backend: Backend, tree: ThreadTree, node: TreeNode) -> str:
     Before a run has looked at its workspace, that is what it then found.
     `HeadwayError`: no snapshot was taken.
     """
+    return str(seen_at(backend, tree, node)[FILES])
+
+
+def seen_at(backend: Backend, tree: ThreadTree, node: TreeNode) -> Mapping[str, Any]:
+    """The state whose files are those of a checkpoint; see `files_at`."""
     line = tree.branches[node.branch].nodes
     for later in line[line.index(node) :]:
         snapshot = backend.snapshot(tree.thread_id, later.id)
         if not _BEFORE_RUN.intersection(snapshot.next):
             if isinstance(found := snapshot.values.get(FILES), str) and found:
-                return found
+                return snapshot.values
             break
     original = tree.branches[node.branch].forked_from
     if original is not None and node is line[0]:
-        return files_at(backend, tree, original)
+        return seen_at(backend, tree, original)
     raise HeadwayError(f"step {node.name} has no snapshot of files")
 
 
@@ -122,5 +128,7 @@ def snapshots_named(backend: Backend, tree: ThreadTree, nodes: Iterable[TreeNode
         seen = [values.get(FILES), run.get("files_at_start"), run.get("files_seen")]
         for observation in values.get("hw_observations") or ():
             seen += [observation.get("before"), observation.get("after")]
+        for gap in values.get(OUTSIDE) or ():
+            seen += [gap["left"], gap["found"]]
         named.update(found for found in seen if found)
     return named

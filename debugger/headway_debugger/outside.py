@@ -1,5 +1,6 @@
 """Whose changes are in a folder: headway's own, those of a run that was killed, or others'."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -9,9 +10,11 @@ from langgraph.types import StateSnapshot
 
 from headway.check import files_left
 from headway.history import open_calls
+from headway.state import Gap
+from headway_debugger.files import OUTSIDE
 from headway_debugger.threads import Thread
 from headway_debugger.undo_notes import Undo
-from headway_tools.snapshots import Snapshots, without_indexes
+from headway_tools.snapshots import Change, Snapshots, without_indexes
 from headway_tools.storage import FolderStorage
 
 CHECK: Final = "check"
@@ -59,11 +62,12 @@ def _cut_off_calls(thread: Thread, root: Path, tip: StateSnapshot, task: str) ->
 
 
 def others_changes(
-    thread: Thread, snapshots: Snapshots, root: Path, undo: Undo, cut: CutOff
+    thread: Thread, snapshots: Snapshots, root: Path, undo: Undo, cut: CutOff, *, undisturbed: bool
 ) -> list[str]:
     """Paths in `root` that neither a verb nor a run of this thread left so; what has changed
-    since a call of a killed run began, or a restore that was killed, counts as its own."""
-    if undo.under_way == str(root) or (cut.calls and cut.root == root):
+    since a call of a killed run began, or a restore that was killed, counts as its own where no
+    other thread was at work there (`undisturbed`)."""
+    if undisturbed and (undo.under_way == str(root) or (cut.calls and cut.root == root)):
         return []
     here, found = snapshots.take(root), list[str]()
     for state in dict.fromkeys(_left(thread, root, undo, cut)):
@@ -72,6 +76,28 @@ def others_changes(
             if not found:
                 break
     return found
+
+
+def changed_meanwhile(
+    snapshots: Snapshots, there: Sequence[Gap], here: Sequence[Gap], changes: Sequence[Change]
+) -> list[str]:
+    """Paths that others changed on the way from one state to another, whose gaps are given, and
+    that `changes` would overwrite."""
+    found: set[bytes] = set()
+    for gap in here:
+        if gap not in there and snapshots.holds(gap["left"]) and snapshots.holds(gap["found"]):
+            between = snapshots.diff(gap["left"], gap["found"])
+            found.update(change.raw for change in without_indexes(between))
+    return [change.path for change in changes if change.raw in found]
+
+
+def gaps_in(thread: Thread, root: Path) -> Sequence[Gap]:
+    """What others changed in `root` until now: on the current branch where it works there, else
+    on the newest that does."""
+    current = thread.tree.branches[thread.branch("")].tip
+    tips = sorted((branch.tip for branch in thread.tree.branches.values()), key=lambda tip: tip.id)
+    states = (thread.state(tip) for tip in (current, *reversed(tips)))
+    return next((v.get(OUTSIDE) or () for v in states if thread.root_of(v) == root), ())
 
 
 def _left(thread: Thread, root: Path, undo: Undo, cut: CutOff) -> list[str | None]:

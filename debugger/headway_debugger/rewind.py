@@ -5,6 +5,8 @@ works in the workspace itself becomes the current one. Nothing is removed, so th
 another branch and another snapshot, both noted in `undo.json` before a file is touched.
 """
 
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal
@@ -12,12 +14,27 @@ from typing import Final, Literal
 from langchain_core.messages import ToolCall
 
 from headway.heads import MAIN
+from headway.state import Gap
 from headway.threads import Moved
 from headway_debugger.branching import free_name, keep_moved, keep_names, keep_settings
-from headway_debugger.edits import value_edit
-from headway_debugger.files import BRANCH, Restored, files_at, refuse_changed, restore
+from headway_debugger.edits import together, value_edit
+from headway_debugger.files import (
+    BRANCH,
+    FILES,
+    OUTSIDE,
+    Restored,
+    refuse_changed,
+    restore,
+    seen_at,
+)
 from headway_debugger.fork import fork
-from headway_debugger.outside import cut_off, others_changes
+from headway_debugger.outside import (
+    CutOff,
+    changed_meanwhile,
+    cut_off,
+    gaps_in,
+    others_changes,
+)
 from headway_debugger.threads import Thread
 from headway_debugger.tree import TreeNode
 from headway_debugger.undo_notes import Put, Undo, load_undo, save_undo
@@ -58,6 +75,8 @@ class _Target:
     files: str
     node: TreeNode | None
     folder: str
+    gaps: Sequence[Gap] = ()
+    """What others had changed until then."""
     undone: Undone = ""
     put: Put | None = None
     """What is taken back."""
@@ -73,7 +92,8 @@ def restore_thread(
     """
     with thread.writing("") as now, now.snapshots() as snapshots:
         node = now.tree.nodes[node.id]
-        to = _Target(now.root, files_at(now.backend, now.tree, node), node, "")
+        seen = seen_at(now.backend, now.tree, node)
+        to = _Target(now.root, seen[FILES], node, "", seen.get(OUTSIDE) or ())
         return _bring(now, snapshots, to, force=force, dry_run=dry_run)
 
 
@@ -105,7 +125,7 @@ def undo_thread(thread: Thread, *, force: bool = False, dry_run: bool = False) -
 def _back(thread: Thread, put: Put) -> _Target:
     """To before a restore or an apply."""
     node = thread.tree.branches[thread.branch(put.branch)].tip
-    return _Target(Path(put.root), put.before, node, "", put.verb, put)
+    return _Target(Path(put.root), put.before, node, "", (), put.verb, put)
 
 
 def _before(
@@ -118,13 +138,15 @@ def _before(
     node = before_run(thread, tip, run["id"]) if run.get("files_at_start") else None
     later = {n.id for n in (line[line.index(node) + 1 :] if node in line else line)}
     if put is not None and put.at in later and put.root == str(root):
-        return _Target(root, put.after, thread.tree.nodes[put.at], folder, "run")
+        at = thread.tree.nodes[put.at]
+        return _Target(root, put.after, at, folder, thread.state(at).get(OUTSIDE) or (), "run")
     if begin is not None and begin.id in later:
-        files = files_at(thread.backend, thread.tree, begin)
-        return _Target(root, files, begin, folder, "run")
+        seen = seen_at(thread.backend, thread.tree, begin)
+        return _Target(root, seen[FILES], begin, folder, seen.get(OUTSIDE) or (), "run")
     if not run.get("files_at_start"):
         raise HeadwayError(f"thread {thread.id} has nothing to undo")
-    return _Target(root, run["files_at_start"], node, folder, "run")
+    gaps = (values.get(OUTSIDE) or ())[: run.get("outside_at_start", 0)]
+    return _Target(root, run["files_at_start"], node, folder, gaps, "run")
 
 
 def before_run(thread: Thread, tip: TreeNode, run_id: str) -> TreeNode | None:
@@ -171,20 +193,42 @@ def _bring(
 ) -> Rewound:
     """Go there, or only say so; the way back is noted before a file is touched."""
     _stand_again(to.root, force=force)
-    notes, cut, current = load_undo(thread.folder), cut_off(thread), thread.heads.load().current
-    outside = others_changes(thread, snapshots, to.root, notes, cut)
-    branch = to.put.branch if to.put else current
-    if not dry_run:
-        if not force:
-            refuse_changed(to.root, outside)
-        branch = _noted(thread, snapshots, to, notes)
-    done = restore(snapshots, to.files, to.root, known=None, dry_run=dry_run)
-    if not dry_run:
-        save_undo(thread.folder, replace(load_undo(thread.folder), under_way=""))
+    look = nullcontext(thread.turns(to.root).look()) if dry_run else thread.changing(to.root)
+    with look as turn:
+        notes, cut, current = load_undo(thread.folder), cut_off(thread), thread.heads.load().current
+        outside = _outside(thread, snapshots, to, notes, cut, undisturbed=turn.undisturbed)
+        branch = to.put.branch if to.put else current
+        if not dry_run:
+            if not force:
+                refuse_changed(to.root, outside)
+            turn.sign()
+            branch = _noted(thread, snapshots, to, notes)
+        done = restore(snapshots, to.files, to.root, known=None, dry_run=dry_run)
+        if not dry_run:
+            save_undo(thread.folder, replace(load_undo(thread.folder), under_way=""))
     calls = cut.calls if cut.root == to.root else ()
     step = to.node or thread.node()
     facts = (to.undone, current, branch, step, to.folder, calls, tuple(outside))
     return Rewound(done.root, done.changes, done.report, *facts)
+
+
+def _outside(
+    thread: Thread,
+    snapshots: Snapshots,
+    to: _Target,
+    notes: Undo,
+    cut: CutOff,
+    *,
+    undisturbed: bool,
+) -> list[str]:
+    """Paths with changes of others that going to `to` would overwrite. What is between a restore
+    and its undo only restored."""
+    since = others_changes(thread, snapshots, to.root, notes, cut, undisturbed=undisturbed)
+    if to.put is not None:
+        return since
+    changes = snapshots.plan(to.files, to.root)
+    before = changed_meanwhile(snapshots, to.gaps, gaps_in(thread, to.root), changes)
+    return sorted({*since, *before})
 
 
 def _stand_again(root: Path, *, force: bool) -> None:
@@ -223,7 +267,10 @@ def _branch_at(thread: Thread, to: _Target) -> tuple[str, str]:
         return thread.heads.load().current, tip.id
     branch = free_name(thread)
     keep_names(thread)
-    made = fork(thread.backend, thread.id, node, value_edit(BRANCH, to.folder))
+    edits = [value_edit(BRANCH, to.folder)]
+    if list(to.gaps) != list(thread.state(node).get(OUTSIDE) or ()):
+        edits.append(value_edit(OUTSIDE, list(to.gaps)))
+    made = fork(thread.backend, thread.id, node, together(edits))
     keep_settings(thread, branch, thread.record.kept(node.branch))
     thread.heads.save(thread.heads.load().named(branch, made.start))
     return branch, made.head

@@ -23,9 +23,13 @@ from headway_tools.errors import HeadwayError
 from headway_tools.home import Home, ThreadFolder
 from headway_tools.snapshots import Change, Snapshots
 from headway_tools.storage import FolderStorage
+from headway_tools.turns import Turn, Turns
 
 BUSY_SECONDS: Final = 0.5
 """How long a verb waits for a run in its way before it is refused."""
+
+TURN_SECONDS: Final = 2.0
+"""How long a verb waits for a call of another thread before it is refused."""
 
 VERBS: Final = "thread.verbs"
 """The lock of verbs that write names; no branch can be called so."""
@@ -142,6 +146,20 @@ class Thread:
         workspace) runs there wait too. `HeadwayError`: busy."""
         with hold(self.home, self.id, [VERBS, *(name or "main" for name in folders)]):
             yield self.again()
+
+    @contextmanager
+    def changing(self, root: Path) -> Iterator[Turn]:
+        """Hold the turn of changing files in `root`. `HeadwayError`: another thread has it."""
+        with self.turns(root).take(TURN_SECONDS) as turn:
+            if turn is None:
+                raise HeadwayError(
+                    f"another thread is changing files in {root}; wait for it, or stop it"
+                )
+            yield turn
+
+    def turns(self, root: Path) -> Turns:
+        """Where this thread and others take turns in `root`."""
+        return Turns(self.home.turns(root), self.id)
 
 
 @contextmanager

@@ -2,27 +2,27 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from langchain_core.messages import ToolMessage, convert_to_messages
 from langgraph.errors import GraphBubbleUp
-from langgraph.prebuilt.tool_node import ToolCallRequest, ToolInvocationError
+from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
+from headway.guarded import aguarded, failed, guarded, unrecorded
 from headway.limits import Limits
 from headway.masking import masked
+from headway.outside import gap, own_changes
 from headway.spending import seconds_left
-from headway.state import Run
+from headway.state import Gap, Run
 from headway.within import TooLate, call_within
 from headway_tools.env import ToolEnv
-from headway_tools.errors import HeadwayError, ToolFailure, unexpected
+from headway_tools.errors import ToolFailure, unexpected
 from headway_tools.kinds import Declaration
 from headway_tools.results import observation
-from headway_tools.values import plain
-
-MOST_OF_AN_ERROR: Final = 2000
-"""Characters of a tool's exception that the model is shown."""
+from headway_tools.turns import TURN_SECONDS, Turn, Turns
 
 MOST_NAMED: Final = 30
 """Changed files that a shortened request lists; every checkpoint holds them."""
@@ -43,6 +43,9 @@ class Batch:
     """Raises where another worker has gone on with the branch."""
     declaration: Callable[[str], Declaration]
     files: str
+    left: str
+    """The workspace as headway left it: `files`, and what a check left behind."""
+    outside: list[Gap]
     run: Run
     limits: Limits
     started: float
@@ -52,12 +55,34 @@ class Batch:
 
     def changed(self) -> list[str]:
         """Paths that differ from the start of the run, a bounded number."""
-        changes = self.env.changes(self.run.get("files_at_start"), self.files)
+        start, gaps = self.run.get("files_at_start", ""), self.run.get("outside_at_start", 0)
+        changes = own_changes(self.env, start, self.outside[gaps:], self.files)
         return [change.path for change in changes][:MOST_NAMED]
 
     def run_call(self, request: ToolCallRequest, execute: Callable[[ToolCallRequest], Any]) -> Any:
         """Execute once and record; a call already recorded is not executed again."""
-        key, known = self._before(request)
+        turns = self._turns(request)
+        with turns.take(self._seconds(TURN_SECONDS)) if turns else nullcontext(Turn()) as turn:
+            return self._run(request, execute, turn) if turn else _not_run(request)
+
+    async def arun_call(
+        self, request: ToolCallRequest, execute: Callable[[ToolCallRequest], Awaitable[Any]]
+    ) -> Any:
+        """`run_call`, asynchronously; disk work stays off the event loop."""
+        turns = self._turns(request)
+        async with (
+            turns.atake(self._seconds(TURN_SECONDS)) if turns else nullcontext(Turn()) as turn
+        ):
+            return await self._arun(request, execute, turn) if turn else _not_run(request)
+
+    def _turns(self, request: ToolCallRequest) -> Turns | None:
+        """Where a changing call waits, so that the snapshots around it hold its changes alone."""
+        return self.env.turns if self._declared(request).kind == "write" else None
+
+    def _run(
+        self, request: ToolCallRequest, execute: Callable[[ToolCallRequest], Any], turn: Turn
+    ) -> Any:
+        key, known = self._before(request, turn)
         if known is not None:
             return known
         try:
@@ -67,11 +92,13 @@ class Batch:
             raise
         return self._after(request, key, output)
 
-    async def arun_call(
-        self, request: ToolCallRequest, execute: Callable[[ToolCallRequest], Awaitable[Any]]
+    async def _arun(
+        self,
+        request: ToolCallRequest,
+        execute: Callable[[ToolCallRequest], Awaitable[Any]],
+        turn: Turn,
     ) -> Any:
-        """`run_call`, asynchronously; disk work stays off the event loop."""
-        key, known = await asyncio.to_thread(self._before, request)
+        key, known = await asyncio.to_thread(self._before, request, turn)
         if known is not None:
             return known
         try:
@@ -84,27 +111,31 @@ class Batch:
     def _declared(self, request: ToolCallRequest) -> Declaration:
         return self.declaration(request.tool_call["name"])
 
-    def _before(self, request: ToolCallRequest) -> tuple[str, ToolMessage | None]:
+    def _before(self, request: ToolCallRequest, turn: Turn) -> tuple[str, ToolMessage | None]:
         """The journal's key, and the recorded answer where this call ran, or may have run."""
         self.check()
         call, info = request.tool_call, request.runtime.execution_info
         key = f"{info.task_id if info else ''}/{call['id']}"
-        changing = self._declared(request).kind == "write"
+        declared = self._declared(request)
         entry = self.env.journal.lookup(key)
-        if entry is not None and entry.state == "done" and entry.ref is not None:
-            self.files = entry.ref.get("after") or self.files
+        if entry is not None and entry.ref is not None:
+            if after := entry.ref.get("after"):
+                self._found(entry.before)
+                self.files = self.left = after
             return key, _message(request, entry.ref)
-        if entry is not None and changing and not self._declared(request).idempotent:
-            return key, self._may_have_run(request, key, entry.before)
-        if changing:
-            self._note_files()
+        if entry is not None:
+            self._found(entry.before)
+        if declared.kind == "write":
+            self._look(own=entry is not None and turn.undisturbed)
+            if entry is not None and not declared.idempotent:
+                return key, self._may_have_run(request, key, entry.before)
+            turn.sign()
             self.env.journal.start(
                 key, call=call["id"] or "", name=call["name"], before=self.files or None
             )
         return key, None
 
     def _may_have_run(self, request: ToolCallRequest, key: str, before: str | None) -> ToolMessage:
-        self._note_files()
         changed = [change.path for change in self.env.changes(before, self.files)][:50]
         details: dict[str, object] = {"changed": changed} if before and self.files else {}
         failure = ToolFailure(
@@ -119,10 +150,10 @@ class Batch:
         """Run within the tool's time. Ours keep it themselves; a foreign function that
         does not return is left behind, and that is said."""
         if self._declared(request).own:
-            return _guarded(lambda: execute(request))
-        seconds = self._seconds()
+            return guarded(lambda: execute(request))
+        seconds = self._seconds(self.env.tool_timeout)
         try:
-            return call_within(lambda: _guarded(lambda: execute(request)), seconds)
+            return call_within(lambda: guarded(lambda: execute(request)), seconds)
         except TooLate:
             return self._left_behind(request, seconds)
 
@@ -132,9 +163,9 @@ class Batch:
         """`_bounded`, asynchronously; a foreign coroutine that swallows its cancellation is left
         behind, too."""
         if self._declared(request).own:
-            return await _aguarded(execute(request))
-        seconds = self._seconds()
-        task = asyncio.ensure_future(_aguarded(execute(request)))
+            return await aguarded(execute(request))
+        seconds = self._seconds(self.env.tool_timeout)
+        task = asyncio.ensure_future(aguarded(execute(request)))
         try:
             done, _ = await asyncio.wait({task}, timeout=seconds)
         finally:
@@ -143,13 +174,13 @@ class Batch:
                 await asyncio.wait({task}, timeout=GRACE)
         return task.result() if done else self._left_behind(request, seconds)
 
-    def _seconds(self) -> float:
-        return seconds_left(self.run, self.limits, self.env.tool_timeout)
+    def _seconds(self, most: float) -> float:
+        return seconds_left(self.run, self.limits, most)
 
     def _left_behind(self, request: ToolCallRequest, seconds: float) -> dict[str, object]:
         name = request.tool_call["name"]
         self.warnings.append(f"{name} did not return within {seconds:g} s; {STILL_RUNNING}")
-        return _failure(
+        return failed(
             ToolFailure(
                 "timeout",
                 f"no result within {seconds:g} s; {STILL_RUNNING}, and its result is discarded",
@@ -210,7 +241,7 @@ class Batch:
         before = before or self.files or None
         after = None
         if self._declared(request).kind == "write":
-            self._note_files()
+            self._look(own=True)
             after = self.files or None
         ref = self.env.journal.finish(
             key,
@@ -223,8 +254,17 @@ class Batch:
         )
         return _message(request, ref)
 
-    def _note_files(self) -> None:
-        self.files = self.env.files_now() or self.files
+    def _look(self, *, own: bool) -> None:
+        """Look at the workspace. What has changed since it was left was this run's, if `own`."""
+        now = self.env.files_now() or self.files
+        if not own:
+            self._found(now)
+        self.files = self.left = now
+
+    def _found(self, now: str | None) -> None:
+        """The workspace was found so before a call: what has changed was somebody else's."""
+        self.outside += gap(self.env, self.left, now or self.left)
+        self.left = now or self.left
 
 
 def _message(request: ToolCallRequest, ref: Any) -> ToolMessage:
@@ -237,47 +277,10 @@ def _message(request: ToolCallRequest, ref: Any) -> ToolMessage:
     )
 
 
-def _guarded(run: Callable[[], Any]) -> Any:
-    try:
-        return run()
-    except BaseException as error:
-        return _caught(error)
-
-
-async def _aguarded(call: Awaitable[Any]) -> Any:
-    try:
-        return await call
-    except BaseException as error:
-        if isinstance(error, asyncio.CancelledError | GeneratorExit) and _ended_from_outside():
-            raise
-        return _caught(error)
-
-
-def _ended_from_outside() -> bool:
-    """Whether somebody cancels or closes this call; else it is the tool's own failure."""
-    try:
-        task = asyncio.current_task()
-    except RuntimeError:
-        return True
-    return task is None or task.cancelling() > 0
-
-
-def _caught(error: BaseException) -> dict[str, object]:
-    """Any exception of a tool as a failure; what LangGraph or the user must see passes."""
-    if isinstance(error, GraphBubbleUp | HeadwayError | KeyboardInterrupt):
-        raise error
-    return _failure(as_failure(error))
-
-
-def as_failure(error: BaseException) -> ToolFailure:
-    """What the model is told about an exception: its own code or its first lines."""
-    if isinstance(error, ToolFailure):
-        return error
-    if isinstance(error, ToolInvocationError):
-        text = str(error)[:MOST_OF_AN_ERROR]
-        return ToolFailure("invalid_arguments", text, "correct the arguments and call again")
-    return unexpected(str(plain(error))[:MOST_OF_AN_ERROR])
-
-
-def _failure(failure: ToolFailure) -> dict[str, object]:
-    return {"failure": observation(failure.as_result())}
+def _not_run(request: ToolCallRequest) -> ToolMessage:
+    failure = ToolFailure(
+        "not_run",
+        f"another run has been changing files in this workspace for {TURN_SECONDS:g} s",
+        "look what it does there, then call again",
+    )
+    return unrecorded(request.tool_call, failure.as_result(), code=failure.code)

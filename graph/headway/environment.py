@@ -20,6 +20,7 @@ from headway_tools.leases import Record
 from headway_tools.sandbox import DEFAULT_HIDE, Sandbox, SandboxPolicy, open_sandbox
 from headway_tools.secrets import Masker, host_secrets
 from headway_tools.storage import FolderStorage, Storage, WorkspaceStates
+from headway_tools.turns import Turns
 from headway_tools.withheld import keys_of_user, place_in
 from headway_tools.workspace import Workspace
 
@@ -72,6 +73,7 @@ class Environments:
             snapshots=self._snapshots(kept, workspace),
             tool_timeout=self._settings.limits.tool_timeout,
             mask=self.mask,
+            turns=Turns(self.home.turns(workspace.root), kept) if workspace and kept else None,
         )
 
     def _snapshots(

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -72,7 +73,8 @@ class Job:
             saver = BranchView(saver, self.branch, HeadFile(self.home.thread(self.thread).heads))
         return compile_agent(self.parts, checkpointer=saver)
 
-    def start_event(self) -> Event:
+    def start_event(self, beside: Sequence[str]) -> Event:
+        """`beside`: the other threads at work in the same folder."""
         settings = self.parts.settings
         return {
             "type": "start",
@@ -83,8 +85,12 @@ class Job:
             or (type(self.parts.model).__name__ if self.parts.model else None),
             "sandbox": settings.sandbox,
             "limits": settings.limits.model_dump(),
+            "beside": list(beside),
         }
 
+
+CHANGING: Final = frozenset({"tools", "verify"})
+"""Nodes that may change files."""
 
 NOTHING: Final = object()
 """What goes into a thread that waits for a person, or that was killed when its run had ended."""
@@ -166,6 +172,12 @@ def lock(job: Job, folder: str) -> Lock | None:
     return job.parts.environments.storage.lock(job.thread, folder or MAIN)
 
 
+def at_work(job: Job, folder: str) -> AbstractContextManager[list[str]]:
+    """Be known as at work in the run's folder; the other threads that are."""
+    turns = job.parts.environments.get(job.thread, folder).turns if job.home else None
+    return turns.at_work() if turns else nullcontext([])
+
+
 def begin(job: Job, folder: str) -> None:
     """Under the lock: keep the record and the current branch, remove what a killed edit left."""
     require_check(job, folder)
@@ -231,7 +243,7 @@ def turn_of(snapshot: StateSnapshot, job: Job) -> int:
 
 def end(job: Job, snapshot: StateSnapshot, *, cancelled: bool) -> Event:
     """The last event; writes the status into the record."""
-    left = _files_now(job, snapshot.values) if cancelled else ""
+    left = _files_left(job, snapshot) if cancelled else ""
     values: Any = {**snapshot.values, "hw_files": left} if left else snapshot.values
     result = _outcome(job, snapshot, values, cancelled)
     done = result.model_copy(
@@ -246,11 +258,15 @@ def end(job: Job, snapshot: StateSnapshot, *, cancelled: bool) -> Event:
     return {"type": "end", "outcome": done.model_dump(mode="json")}
 
 
-def _files_now(job: Job, values: Mapping[str, Any]) -> str:
-    """The files of a run that was stopped: its last step may have changed some, unrecorded."""
+def _files_left(job: Job, snapshot: StateSnapshot) -> str:
+    """The files of a run that was stopped in a step that may have changed some, unrecorded; empty
+    where somebody else may have since."""
+    values = snapshot.values
+    if not values.get("hw_files") or CHANGING.isdisjoint(task.name for task in snapshot.tasks):
+        return ""
     run_id = values.get("hw_run", {}).get("id", "")
     env = job.parts.environments.get(job.thread, values.get("hw_branch", ""), run_id)
-    return env.files_now() if values.get("hw_files") else ""
+    return env.files_now() if env.turns is None or env.turns.look().undisturbed else ""
 
 
 def _outcome(

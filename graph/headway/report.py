@@ -5,14 +5,17 @@ from typing import Final, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
+from headway.check_command import named
 from headway.influence import runs_by_itself
 from headway.limits import Limits
 from headway.notes import is_human, meta
 from headway.outcome import CheckReport, CommandRun, FileChange, Outcome, Usage
+from headway.outside import gaps_of_run, others_paths, own_changes
 from headway.state import Check, Run, State, Stop
 from headway.status import Status
 from headway.steps import result_of, trace
 from headway_tools.env import ToolEnv
+from headway_tools.snapshots import Change
 
 MOST_FACTS: Final = 30
 
@@ -26,7 +29,8 @@ def outcome(
     run = state.get("hw_run", {})
     messages = state.get("messages", [])
     stop = stop or Stop()
-    files = changed_files(env, run.get("files_at_start", ""), state.get("hw_files", ""))
+    start, gaps = run.get("files_at_start", ""), gaps_of_run(state)
+    files = changed_files(own_changes(env, start, gaps, state.get("hw_files", "")))
     commands = commands_run(messages)
     check = run.get("check", Check())
     report = CheckReport.model_validate(check["last"]) if check.get("last") else None
@@ -49,7 +53,12 @@ def outcome(
         next_step=next_step(status, stop),
         evidence=stop.get("evidence"),
         best=check.get("best"),
-        warnings=[*unconfined(env), *run.get("warnings", []), *unproven(report)],
+        warnings=[
+            *unconfined(env),
+            *shared(others_paths(env, gaps)),
+            *run.get("warnings", []),
+            *unproven(report),
+        ],
     )
 
 
@@ -94,6 +103,13 @@ def unconfined(env: ToolEnv) -> list[str]:
     if env.sandbox is None or env.sandbox.kind != "none":
         return []
     return ["no sandbox: commands ran as you, with all your files and the network"]
+
+
+def shared(paths: Sequence[str]) -> list[str]:
+    """The warning about files that somebody else changed during the run."""
+    if not paths:
+        return []
+    return [f"changed by somebody else meanwhile, and no part of this run: {named(paths)}"]
 
 
 def unproven(report: CheckReport | None) -> list[str]:
@@ -171,15 +187,15 @@ def last_text(messages: Sequence[BaseMessage]) -> str:
     return ""
 
 
-def changed_files(env: ToolEnv, before: str, after: str) -> list[FileChange]:
-    """What differs between two snapshots."""
+def changed_files(changes: Sequence[Change]) -> list[FileChange]:
+    """Changes as they are reported."""
     return [
         FileChange(
             path=change.path,
             kind="changed" if change.kind == "type" else change.kind,
             runs_by_itself=change.kind != "deleted" and runs_by_itself(change.path),
         )
-        for change in env.changes(before, after)
+        for change in changes
     ]
 
 

@@ -19,6 +19,7 @@ from headway.events import STREAM_MODES, Event, Events
 from headway.job import (
     NOTHING,
     Job,
+    at_work,
     begin,
     end,
     folder_of,
@@ -130,7 +131,7 @@ def stream_agent(
         state = graph.get_state(job.config)
         given, turn = next_input(state, job), turn_of(state, job)
         begin(job, folder)
-        yield job.start_event()
+        yield job.start_event(stack.enter_context(at_work(job, folder)))
         if given is not NOTHING:
             events = Events(turn)
             for part in graph.stream(
@@ -174,7 +175,7 @@ async def astream_agent(
         state = await graph.aget_state(job.config)
         given, turn = next_input(state, job), turn_of(state, job)
         await asyncio.to_thread(begin, job, folder)
-        yield job.start_event()
+        yield job.start_event(stack.enter_context(at_work(job, folder)))
         if given is not NOTHING:
             async with aclosing(_driven(graph, given, job, control, Events(turn))) as events:
                 async for event in events:

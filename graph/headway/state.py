@@ -79,6 +79,8 @@ class Run(TypedDict, total=False):
     began: float
     """Unix time; what changed since in folders that snapshots leave out is found by it."""
     files_at_start: str
+    outside_at_start: int
+    """How many gaps of `hw_outside` are older than this run."""
     changed: list[str]
     """Files that differ from the start; requests that leave out steps list them. By tools."""
     files_seen: str
@@ -110,6 +112,13 @@ class Observation(TypedDict, total=False):
     """A message by a tool that is no answer (an image), as plain data."""
 
 
+class Gap(TypedDict):
+    """Somebody else changed the workspace: snapshots of how headway left and how it found it."""
+
+    left: str
+    found: str
+
+
 class State(TypedDict, total=False):
     messages: Annotated[list[AnyMessage], DeltaChannel(merge, snapshot_frequency=SNAPSHOT_EVERY)]
     """Append-only; exactly what the model saw. Observations enter by truncate only."""
@@ -129,6 +138,8 @@ class State(TypedDict, total=False):
     """What requests shorten. Written by agent."""
     hw_files: str
     """Snapshot of the workspace after the newest changing call. Written by enter and tools."""
+    hw_outside: list[Gap]
+    """The oldest first. Written by enter, tools and verify."""
     hw_branch: str
     """The branch whose folder this state's files stand in; "" is the workspace itself."""
     hw_remaining: RemainingSteps

@@ -1,15 +1,12 @@
 """What `undo` takes back, on which branch, and whose changes it leaves alone."""
 
-import os
 import shutil
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from kills_support import killed
 
 from headway import Outcome, run_agent
 from headway.threads import load_record, word_for
@@ -127,32 +124,6 @@ def test_the_word_of_a_thread_is_the_verb_or_how_the_run_there_ended(
     assert word() == "completed"
     undo_thread(ran.again())
     assert word() == "undone"
-
-
-KILLED = """
-import sys
-from headway import run_agent
-from headway.testing import ScriptedModel
-call = {"name": "bash", "args": {"command": sys.argv[2]}, "id": "c1"}
-last = {"name": "bash", "args": {"command": "echo 2 > two"}, "id": "c0"}
-run_agent(
-    "first", model=ScriptedModel([{"tool_calls": [last, call]}]), workspace=sys.argv[1],
-    thread_id="t",
-)
-"""
-
-
-def killed(workspace: Path, command: str, sign: str) -> None:
-    """A run of two calls, killed for good once the second one has made the file `sign`."""
-    child = subprocess.Popen([sys.executable, "-c", KILLED, str(workspace), command])
-    try:
-        deadline = time.monotonic() + 120
-        while not (workspace / sign).exists() and time.monotonic() < deadline:
-            assert child.poll() is None
-            time.sleep(0.02)
-    finally:
-        os.kill(child.pid, 9)
-        child.wait()
 
 
 def test_what_a_killed_call_had_changed_goes_back_with_its_run(workspace: Path, home: Home) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from headway_tools.sandbox import Sandbox
     from headway_tools.snapshots import Change
     from headway_tools.storage import WorkspaceStates
+    from headway_tools.turns import Turns
     from headway_tools.workspace import Workspace
 
 
@@ -33,6 +34,8 @@ class ToolEnv:
     """Seconds that one tool call may take at most."""
     mask: Callable[[str], str] = str
     """Replaces the host's secrets in a text before anything is recorded or shown."""
+    turns: "Turns | None" = None
+    """Taken by whatever changes files; None where nothing of the thread is kept."""
 
     def files_now(self) -> str:
         """The snapshot of the workspace as it is now, empty where none is kept."""

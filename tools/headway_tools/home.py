@@ -113,6 +113,11 @@ class Home:
     def thread(self, thread_id: str) -> ThreadFolder:
         return ThreadFolder(self.threads / folder_name(thread_id))
 
+    def turns(self, root: Path) -> Path:
+        """Where runs take turns in the folder `root` (`headway_tools.turns`)."""
+        name = hashlib.sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:12]
+        return self.path / "folders" / name
+
     def readable(self) -> "Home":
         """Itself, or a `HeadwayError` where it is no folder or cannot be looked into; it need not
         exist yet."""

@@ -1,4 +1,4 @@
-"""One run per branch: a file lock that the kernel releases when its holder dies.
+"""One holder at a time: a file lock that the kernel releases when its holder dies.
 
 The lock's file names the holder for the message and carries a token that grows with every
 acquisition: a holder that was overtaken (its thread's folder removed and made anew) notices.
@@ -11,10 +11,10 @@ import json
 import os
 import socket
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from headway_tools.errors import HeadwayError
 from headway_tools.home import ThreadFolder, folder_name, make_private
@@ -22,23 +22,25 @@ from headway_tools.home import ThreadFolder, folder_name, make_private
 _PAUSE = 0.05  # seconds between two tries
 
 
-class BranchLock:
-    """The lock of one branch of one thread, not held yet.
+class Busy(HeadwayError):
+    """Somebody else held the lock all the time."""
+
+
+class FileLock:
+    """A lock by its file, not held yet.
 
     An object is held at most once at a time; a second one, in this process or another, waits.
     """
 
-    def __init__(self, thread: ThreadFolder, branch: str) -> None:
-        self._path = thread.locks / folder_name(branch)
-        self._branch = branch
-        self._thread = thread.path.name
+    def __init__(self, path: Path) -> None:
+        self._path = path
         self._handle: int | None = None
         self.token = 0
-        """Grows with every acquisition of this branch; 0 before the first."""
+        """Grows with every acquisition of this lock; 0 before the first."""
 
     @contextmanager
-    def acquire(self, timeout: float) -> Iterator["BranchLock"]:
-        """Hold the lock within the block; waits up to `timeout` seconds, then `HeadwayError`."""
+    def acquire(self, timeout: float) -> Iterator[Self]:
+        """Hold the lock within the block; waits up to `timeout` seconds, then `Busy`."""
         deadline = time.monotonic() + timeout
         while not self.try_acquire():
             self._refuse_after(deadline)
@@ -49,7 +51,7 @@ class BranchLock:
             self.release()
 
     @asynccontextmanager
-    async def acquire_async(self, seconds: float) -> AsyncIterator["BranchLock"]:
+    async def acquire_async(self, seconds: float) -> AsyncIterator[Self]:
         """`acquire` for async code: the event loop goes on while it waits."""
         deadline = time.monotonic() + seconds
         while not self.try_acquire():
@@ -67,10 +69,10 @@ class BranchLock:
         who = "another run"
         if owner:
             who = f"process {owner.get('pid')} on {owner.get('host')} since {owner.get('since')}"
-        raise HeadwayError(
-            f"thread {self._thread} is busy: {who} holds branch {self._branch}; "
-            "wait for it, stop it, or fork"
-        )
+        raise Busy(self._busy(who))
+
+    def _busy(self, who: str) -> str:
+        return f"{who} holds {self._path}; wait for it, or stop it"
 
     def try_acquire(self) -> bool:
         """Take the lock if it is free now. Never waits."""
@@ -102,6 +104,12 @@ class BranchLock:
         if handle is not None:
             os.close(handle)
 
+    def note(self, **facts: str) -> None:
+        """Write facts beside the owner while the lock is held; they stay until somebody notes
+        others."""
+        if self._handle is not None:
+            _write(self._handle, {**_read(self._handle), **facts})
+
     def still_mine(self) -> bool:
         """False once the lock was released, its file removed, or someone else got it."""
         if self._handle is None or not self._is_current(self._handle):
@@ -109,7 +117,8 @@ class BranchLock:
         return _read(self._handle).get("token") == self.token
 
     def owner(self) -> dict[str, Any]:
-        """Who acquired the lock last: `pid`, `host`, `since`, `token`; empty if nobody ever did."""
+        """Who acquired the lock last: `pid`, `host`, `since`, `token`, and the last `note`; empty
+        if nobody ever did."""
         try:
             handle = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
@@ -125,10 +134,29 @@ class BranchLock:
         return False
 
 
+class BranchLock(FileLock):
+    """The lock of one branch of one thread."""
+
+    def __init__(self, thread: ThreadFolder, branch: str) -> None:
+        super().__init__(thread.locks / folder_name(branch))
+        self._branch = branch
+        self._thread = thread.path.name
+
+    def _busy(self, who: str) -> str:
+        return (
+            f"thread {self._thread} is busy: {who} holds branch {self._branch}; "
+            "wait for it, stop it, or fork"
+        )
+
+
 def is_held(thread: ThreadFolder) -> bool:
     """Whether a run is under way on any branch of the thread. Takes no lock."""
-    paths = list(thread.locks.iterdir()) if thread.locks.is_dir() else []
-    return any(_held(path) for path in paths)
+    return bool(held_in(thread.locks))
+
+
+def held_in(folder: Path) -> list[Path]:
+    """The files in `folder` whose locks are held. Takes no lock."""
+    return [path for path in folder.iterdir() if _held(path)] if folder.is_dir() else []
 
 
 def _held(path: Path) -> bool:
@@ -157,14 +185,19 @@ def _read(handle: int) -> dict[str, Any]:
 
 
 def _write_owner(handle: int) -> int:
-    token = int(_read(handle).get("token", 0)) + 1
+    known = _read(handle)
+    token = int(known.get("token", 0)) + 1
     owner = {
         "token": token,
         "pid": os.getpid(),
         "host": socket.gethostname(),
         "since": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
     }
+    _write(handle, {**known, **owner})
+    return token
+
+
+def _write(handle: int, owner: Mapping[str, object]) -> None:
     line = json.dumps(owner).encode() + b"\n"
     os.pwrite(handle, line, 0)
     os.ftruncate(handle, len(line))
-    return token

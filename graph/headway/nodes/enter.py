@@ -20,9 +20,10 @@ from headway.notes import (
     is_human,
     is_own,
 )
+from headway.outside import gap
 from headway.parts import Parts, Update
 from headway.schema import check_schema
-from headway.state import MIN_REMAINING, SCHEMA_VERSION, Run, State
+from headway.state import MIN_REMAINING, SCHEMA_VERSION, Gap, Run, State
 from headway_tools.env import ToolEnv
 from headway_tools.errors import HeadwayError
 from headway_tools.snapshots import without_indexes
@@ -69,7 +70,11 @@ def enter(state: State, runtime: Runtime[Context], *, parts: Parts) -> Update:
     now, note = _files(state, env, ours=parts.settings.workspace_root is not None)
     if now:
         update["hw_files"] = now
-        run = {"files_at_start": now, **run, "files_seen": now}
+        gaps = _gaps(state, env, now, cut=bool(left_open.calls) and not undecided)
+        if gaps:
+            update["hw_outside"] = gaps
+        start: Run = {"files_at_start": now, "outside_at_start": len(gaps)}
+        run = {**start, **run, "files_seen": now}
     if note:
         update["messages"] = [*update["messages"], from_headway(note)]
     return {**update, "hw_run": run}
@@ -142,6 +147,13 @@ def _files(state: State, env: ToolEnv, *, ours: bool) -> tuple[str, str]:
     if not paths:
         return now, ""
     return now, f"{CHANGED_FILES} {_named(paths)}. Read again what you rely on."
+
+
+def _gaps(state: State, env: ToolEnv, now: str, *, cut: bool) -> list[Gap]:
+    """With what others changed since the last run. After a call that was `cut` off that is the
+    call's own, unless somebody else was at work here since."""
+    own = cut and env.turns is not None and env.turns.look().undisturbed
+    return [*state.get("hw_outside", []), *([] if own else gap(env, files_left(state), now))]
 
 
 def _named(paths: list[str]) -> str:

@@ -21,9 +21,11 @@ from langgraph.runtime import get_runtime
 from langgraph.types import Command
 
 from headway.approvals import ASK_USER
-from headway.batch import Batch, as_failure
+from headway.batch import Batch
+from headway.check import files_left
 from headway.context import Context
 from headway.fence import Check, ahold, hold, lease_of
+from headway.guarded import as_failure, unrecorded
 from headway.history import open_calls
 from headway.masking import masking
 from headway.notes import meta
@@ -32,7 +34,7 @@ from headway.settled import await_saved, wait_until_saved
 from headway.spending import seconds_left, tool_calls_left
 from headway.state import Observation, Run, State
 from headway_tools.env import use_env
-from headway_tools.errors import FailureCode, HeadwayError, ToolFailure
+from headway_tools.errors import HeadwayError, ToolFailure
 from headway_tools.leases import Lease
 from headway_tools.results import observation
 
@@ -91,6 +93,8 @@ class Tools(ToolNode):
             check=check,
             declaration=self._parts.declaration,
             files=state.get("hw_files", ""),
+            left=files_left(state),
+            outside=list(state.get("hw_outside", [])),
             run=run,
             limits=limits,
             started=time.monotonic(),
@@ -157,7 +161,7 @@ def refuse(call: ToolCall, state: State, *, spent: bool) -> ToolMessage | None:
     decision = (state.get("hw_decisions") or {}).get(call["id"] or "", {})
     kind = decision.get("type")
     if kind == "respond":
-        return _say(call, {"ok": True, "answer": decision.get("message", "")})
+        return unrecorded(call, {"ok": True, "answer": decision.get("message", "")})
     if kind == "reject":
         why = decision.get("message") or "no reason given"
         return _answer(
@@ -177,17 +181,7 @@ def refuse(call: ToolCall, state: State, *, spent: bool) -> ToolMessage | None:
 
 
 def _answer(call: ToolCall, failure: ToolFailure) -> ToolMessage:
-    return _say(call, failure.as_result(), code=failure.code)
-
-
-def _say(call: ToolCall, result: dict[str, object], code: FailureCode | None = None) -> ToolMessage:
-    return ToolMessage(
-        observation(result),
-        name=call["name"],
-        tool_call_id=call["id"],
-        status="error" if code else "success",
-        additional_kwargs={"code": code} if code else {},
-    )
+    return unrecorded(call, failure.as_result(), code=failure.code)
 
 
 def _as_text(error: Exception) -> str:
@@ -224,6 +218,8 @@ def _join(outputs: Sequence[Any], batch: Batch, files: str) -> Any:
     made: Update = {"hw_observations": observations, "hw_run": _counted(batch, files)}
     if batch.files:
         made["hw_files"] = batch.files
+    if batch.outside:
+        made["hw_outside"] = batch.outside
     return [made, *commands] if commands else made
 
 

@@ -4,26 +4,31 @@ runs outside the model's reach. What it sends back is bounded, and so is how oft
 
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any, Final
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.runtime import Runtime
 
-from headway.check import run_check, said_of
+from headway.check import CheckResult, files_left, run_check, said_of
 from headway.context import Context
 from headway.notes import from_headway
 from headway.observe import bounded
 from headway.outcome import CheckReport
+from headway.outside import gap
 from headway.parts import Parts, Update
 from headway.progress import Round, Verdict, detect
 from headway.protocol import CORRECTION
 from headway.report import as_state, last_text, outcome, proven
-from headway.state import MIN_REMAINING, Check, Run, State, Stop
+from headway.spending import seconds_left
+from headway.state import MIN_REMAINING, Check, Gap, Run, State, Stop
 from headway.status import Status
 from headway.steps import trace
 from headway.truncation import TruncationLimits
+from headway_tools.env import ToolEnv
 from headway_tools.journal import CallStatus
 from headway_tools.sandbox import Cancel, run_in_thread
+from headway_tools.turns import TURN_SECONDS, Turn, Turns
 
 PATIENCE: Final = {
     "empty": 2, "cut": 1, "printed_call": 1, "promise": 1, "refused": 0, "format": 2, "schema": 2,
@@ -61,22 +66,69 @@ def verify(
 
 async def averify(state: State, runtime: Runtime[Context], *, parts: Parts) -> Update:
     """`verify`, with the check off the event loop; cancelling ends the check's processes."""
-    return await run_in_thread(lambda cancel: verify(state, runtime, parts=parts, cancel=cancel))
+    turns, seconds = _turns(state, runtime, parts)
+    async with turns.atake(seconds) if turns else nullcontext():
+        return await run_in_thread(
+            lambda cancel: verify(state, runtime, parts=parts, cancel=cancel)
+        )
 
 
 def _judge(state: State, runtime: Runtime[Context], parts: Parts, cancel: Cancel | None) -> Update:
-    before = state.get("hw_run", {})
-    problem = before.get("reply", {}).get("problem")
+    problem = state.get("hw_run", {}).get("reply", {}).get("problem")
     if problem is not None:
         return _reject(state, parts, problem, SAID.get(problem, ""))
     settings = parts.settings
     if settings.check is None and settings.verify is None and settings.response_format is None:
         return _accept(state, runtime, parts)
-    started = time.monotonic()
-    result = run_check(state, parts.env(state, runtime), parts, parts.limits(runtime), cancel)
+    started, env = time.monotonic(), parts.env(state, runtime)
+    turns, seconds = _turns(state, runtime, parts)
+    with turns.take(seconds) if turns else nullcontext() as turn:
+        gaps = _begin(state, runtime, env, turn) if turn else []
+        result = run_check(state, env, parts, parts.limits(runtime), cancel)
+        left = env.files_now() if turn else ""
+    outside = [*state.get("hw_outside", []), *gaps]
+    found: State = {**state, "hw_outside": outside}
+    update = _weigh(found, runtime, parts, result, left, time.monotonic() - started)
+    return {**update, "hw_outside": outside} if gaps else update
+
+
+def _turns(state: State, runtime: Runtime[Context], parts: Parts) -> tuple[Turns | None, float]:
+    """Where a check waits, so that what it leaves behind is its own, and how long at most."""
+    if parts.settings.check is None and parts.settings.verify is None:
+        return None, 0
+    seconds = seconds_left(state.get("hw_run", {}), parts.limits(runtime), TURN_SECONDS)
+    return parts.env(state, runtime).turns, seconds
+
+
+def _begin(state: State, runtime: Runtime[Context], env: ToolEnv, turn: Turn) -> list[Gap]:
+    """Note that the check begins; what others changed since the last call. Where the check began
+    before and was killed, that is what it left behind, unless somebody else was at work since."""
+    key, now = _key(runtime), env.files_now()
+    killed = env.journal.lookup(key) is not None
+    turn.sign()
+    env.journal.start(key, call="", name=CHECK, before=now or None)
+    return [] if killed and turn.undisturbed else gap(env, files_left(state), now)
+
+
+def _key(runtime: Runtime[Context]) -> str:
+    """The check's in the journal."""
+    info = runtime.execution_info
+    return f"{info.task_id if info else ''}/check"
+
+
+def _weigh(
+    state: State,
+    runtime: Runtime[Context],
+    parts: Parts,
+    result: CheckResult,
+    left: str,
+    seconds: float,
+) -> Update:
+    """What comes of a check that took `seconds` and left the workspace as in `left`."""
+    before = state.get("hw_run", {})
     run: Run = {
         **before,
-        "seconds": before.get("seconds", 0.0) + time.monotonic() - started,
+        "seconds": before.get("seconds", 0.0) + seconds,
         "structured": result.structured,
         "warnings": _with(before.get("warnings", []), result.warnings),
     }
@@ -88,7 +140,7 @@ def _judge(state: State, runtime: Runtime[Context], parts: Parts, cancel: Cancel
     whole = _record(result.report, state, runtime, parts)
     kept = _brief(result.report, whole, parts, KEPT)
     run["check"] = history(run.get("check", Check()), kept, state, runtime)
-    if left := parts.env(state, runtime).files_now():
+    if left:
         run["check"]["left"] = left
     if kept.passed:
         return _accept(checked, runtime, parts)
@@ -99,8 +151,7 @@ def _record(report: CheckReport, state: State, runtime: Runtime[Context], parts:
     """The id by which the journal holds the output; "" for one that the report holds whole."""
     if _brief(report, "", parts, KEPT) == report:
         return ""
-    journal, info = parts.env(state, runtime).journal, runtime.execution_info
-    key = f"{info.task_id if info else ''}/check"
+    journal, key = parts.env(state, runtime).journal, _key(runtime)
     journal.forget(key)  # of an attempt that was killed: the check has run again since
     status: CallStatus = "success" if report.passed else "error"
     ref = journal.finish(key, call="", name=CHECK, status=status, content=report.output)

@@ -1,0 +1,192 @@
+"""Two threads in one workspace: each one's changes are its own, and no undo takes the other's."""
+
+import contextvars
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kills_support import killed
+from langchain_core.messages import ToolCall
+
+from headway import Outcome, run_agent, stream_agent
+from headway_debugger.branching import fork_thread
+from headway_debugger.rewind import restore_thread, undo_thread
+from headway_debugger.threads import open_thread
+from headway_tools.errors import HeadwayError
+from headway_tools.home import Home
+from policies import bash, each_time, replies
+
+
+@pytest.fixture
+def home(own_home: Path) -> Home:
+    return Home(own_home)
+
+
+def run(thread: str, workspace: Path, *said: Any, **options: Any) -> Outcome:
+    return run_agent(thread, model=replies(*said), workspace=workspace, thread_id=thread, **options)
+
+
+def meanwhile(what: Callable[[], object], *said: ToolCall | str) -> Any:
+    """A model that says `said`, and does `what` while it thinks about its second reply."""
+
+    def reply(past: int) -> ToolCall | str:
+        if past == 1:
+            what()
+        return said[min(past, len(said) - 1)]
+
+    return each_time(reply)
+
+
+def beside(workspace: Path, what: Callable[[], object], **options: Any) -> Outcome:
+    """The run of thread `a`, which makes `one` before and `two` after something else happened."""
+    model = meanwhile(what, bash("echo 1 > one", "c1"), bash("echo 2 > two", "c2"), "done")
+    return run_agent("a", model=model, workspace=workspace, thread_id="a", **options)
+
+
+def made(workspace: Path) -> set[str]:
+    return {path.name for path in workspace.iterdir()} - {"a.txt"}
+
+
+def paths(outcome: Outcome) -> set[str]:
+    return {change.path for change in outcome.files}
+
+
+def test_what_another_thread_made_between_two_calls_is_not_this_runs(
+    workspace: Path, home: Home
+) -> None:
+    done = beside(workspace, lambda: run("b", workspace, bash("echo b > bee"), "done"))
+    assert paths(done) == {"one", "two"}
+    assert any("somebody else" in text and "bee" in text for text in done.warnings)
+    with open_thread(home, "a") as thread:
+        assert undo_thread(thread, dry_run=True).outside == ("bee",)
+        with pytest.raises(HeadwayError, match=r"outside headway \(bee\)"):
+            undo_thread(thread)
+        assert made(workspace) == {"one", "two", "bee"}
+        undo_thread(thread, force=True)
+    assert made(workspace) == set()
+
+
+def test_a_change_of_the_same_file_is_not_overwritten(workspace: Path, home: Home) -> None:
+    beside(workspace, lambda: run("b", workspace, bash("echo b >> one"), "done"))
+    with open_thread(home, "a") as thread, pytest.raises(HeadwayError, match=r"\(one\)"):
+        undo_thread(thread)
+    assert (workspace / "one").read_text() == "1\nb\n"
+
+
+def test_what_a_person_changed_between_two_calls_is_kept_as_well(
+    workspace: Path, home: Home
+) -> None:
+    beside(workspace, lambda: (workspace / "mine").write_text("mine"))
+    with open_thread(home, "a") as thread:
+        first = thread.tree.branches["main"].nodes[0]
+        for go_back in (undo_thread, lambda thread: restore_thread(thread, first)):
+            with pytest.raises(HeadwayError, match=r"\(mine\)"):
+                go_back(thread)
+    assert made(workspace) == {"one", "two", "mine"}
+
+
+def test_what_came_between_two_runs_is_kept_by_the_second_undo(workspace: Path, home: Home) -> None:
+    run("a", workspace, bash("echo 1 > one"), "done")
+    run("b", workspace, bash("echo b > bee"), "done")
+    run("a", workspace, "", "", bash("echo 2 > two"), "done")
+    with open_thread(home, "a") as thread:
+        undo_thread(thread)
+        assert made(workspace) == {"one", "bee"}
+        with pytest.raises(HeadwayError, match=r"\(bee\)"):
+            undo_thread(thread.again())
+    assert made(workspace) == {"one", "bee"}
+
+
+def test_going_back_and_forth_without_crossing_the_change_asks_nothing(
+    workspace: Path, home: Home
+) -> None:
+    run("a", workspace, bash("echo 1 > one"), "done")
+    (workspace / "mine").write_text("mine")
+    run("a", workspace, "", "", bash("echo 2 >> mine"), "done")
+    with open_thread(home, "a") as thread:
+        end = thread.node()
+        undo_thread(thread)
+        assert (workspace / "mine").read_text() == "mine"
+        restore_thread(thread.again(), end)
+        assert (workspace / "mine").read_text() == "mine2\n"
+        undo_thread(thread.again())
+    assert (workspace / "mine").read_text() == "mine"
+
+
+def test_during_a_call_no_other_thread_changes_files(workspace: Path, home: Home) -> None:
+    def second() -> None:
+        while not (workspace / "one").exists():
+            time.sleep(0.02)
+        run("b", workspace, bash("echo b > bee"), "done")
+
+    other = threading.Thread(target=contextvars.Context().run, args=(second,))
+    other.start()
+    first = run("a", workspace, bash("echo 1 > one; sleep 2; echo 2 > two"), "done")
+    other.join()
+    assert paths(first) == {"one", "two"}
+    assert first.warnings == []
+    with open_thread(home, "b") as thread, pytest.raises(HeadwayError, match=r"\(two\)"):
+        undo_thread(thread)
+    assert made(workspace) == {"one", "two", "bee"}
+
+
+def test_a_check_and_a_call_of_another_thread_take_turns(workspace: Path, home: Home) -> None:
+    beside(
+        workspace,
+        lambda: run("b", workspace, bash("echo b > bee"), "done", check="touch left"),
+        check="touch rest",
+    )
+    with open_thread(home, "a") as thread:
+        assert undo_thread(thread, dry_run=True).outside == ("bee", "left")
+
+
+def test_what_changed_while_the_last_reply_was_made_is_not_the_checks(
+    workspace: Path, home: Home
+) -> None:
+    model = meanwhile(
+        lambda: run("b", workspace, bash("echo b > bee"), "done"), bash("echo 1 > one"), "done"
+    )
+    run_agent("a", model=model, workspace=workspace, thread_id="a", check="touch rest")
+    with open_thread(home, "a") as thread, pytest.raises(HeadwayError, match=r"\(bee\)"):
+        undo_thread(thread)
+
+
+def test_who_comes_second_is_told_who_else_is_at_work(workspace: Path) -> None:
+    told: list[Any] = []
+    second = stream_agent("b", model=replies("done"), workspace=workspace, thread_id="b")
+    alone = beside(workspace, lambda: told.extend(second))
+    assert told[0]["beside"] == ["a"]
+    assert alone.status == "completed"
+    (start, *_) = stream_agent("c", model=replies("done"), workspace=workspace, thread_id="c")
+    assert start["beside"] == []
+
+
+def test_a_branch_in_a_folder_of_its_own_is_another_workspace(workspace: Path, home: Home) -> None:
+    run("a", workspace, bash("echo 1 > one"), "done")
+    with open_thread(home, "a") as thread:
+        branch = fork_thread(thread, thread.tree.branches["main"].nodes[0])
+    run("b", workspace, bash("echo b > bee"), "done")
+    done = run_agent(
+        None, model=replies(bash("echo 2 > two"), "done"), workspace=workspace, thread_id="a",
+        branch=branch,
+    )  # fmt: skip
+    assert (done.warnings, paths(done)) == ([], {"two"})
+    with open_thread(home, "a") as thread:
+        undo_thread(thread)
+    assert made(workspace) == {"one", "bee"}
+
+
+def test_after_a_kill_the_changes_of_a_later_thread_are_not_the_killed_calls(
+    workspace: Path, home: Home
+) -> None:
+    killed(workspace, "echo 1 > one; sleep 300", "one")
+    run("b", workspace, bash("echo b > bee"), "done")
+    with open_thread(home, "t") as thread, pytest.raises(HeadwayError, match="outside"):
+        undo_thread(thread)
+    run_agent(None, model=replies("", "done"), workspace=workspace, thread_id="t")
+    with open_thread(home, "t") as thread, pytest.raises(HeadwayError, match="outside"):
+        undo_thread(thread)
+    assert "bee" in made(workspace)
