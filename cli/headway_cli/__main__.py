@@ -2,6 +2,6 @@
 
 import sys
 
-from headway_cli.main import main
+from headway_cli.main import program
 
-sys.exit(main())
+sys.exit(program())

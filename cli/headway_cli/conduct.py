@@ -12,6 +12,7 @@ from headway.status import exit_code
 from headway_cli.ask import ask_each, ask_on_terminal, somebody_answers
 from headway_cli.output import Human, Json, JsonLines, Outcome, Output, Work
 from headway_cli.signals import StopSignals
+from headway_cli.streams import OutputLost
 from headway_cli.threads import bring_of_run, diff_of_run
 
 
@@ -27,27 +28,33 @@ def output_for(args: argparse.Namespace) -> Output:
 def conduct(task: str | None, output: Output, **options: Any) -> int:
     """Run, ask on the terminal what waits, and go on until the run has ended; the exit code.
 
-    `options` go to `headway.run.astream_agent` as they are.
+    `options` go to `headway.run.astream_agent` as they are. A signal that takes stdout away as
+    well, of a terminal that was closed, still decides the code.
     """
-    outcome, ended_by = asyncio.run(_follow(task, output, options))
-    while outcome["status"] == "needs_approval" and somebody_answers():
-        try:
-            decisions = ask_each(outcome["pending"][0], ask_on_terminal)
-        except (KeyboardInterrupt, EOFError):
-            break
-        options |= {"thread_id": outcome["thread"], "decisions": decisions}
-        outcome, ended_by = asyncio.run(_follow(None, output, options))
-    output.end(outcome)
-    return exit_code(outcome["status"], outcome["limit"], ended_by=ended_by)
+    signals = StopSignals()
+    try:
+        outcome = asyncio.run(_follow(task, output, signals, options))
+        while outcome["status"] == "needs_approval" and somebody_answers():
+            try:
+                decisions = ask_each(outcome["pending"][0], ask_on_terminal)
+            except (KeyboardInterrupt, EOFError):
+                break
+            options |= {"thread_id": outcome["thread"], "decisions": decisions}
+            outcome = asyncio.run(_follow(None, output, signals, options))
+        output.end(outcome)
+    except OutputLost:
+        if not signals.ended_by:
+            raise
+        return 128 + signals.ended_by
+    return exit_code(outcome["status"], outcome["limit"], ended_by=signals.ended_by)
 
 
 async def _follow(
-    task: str | None, output: Output, options: Mapping[str, Any]
-) -> tuple[Outcome, int]:
-    """Show every event; the outcome, and the signal that ended it, 0 for none or Ctrl-C."""
+    task: str | None, output: Output, signals: StopSignals, options: Mapping[str, Any]
+) -> Outcome:
+    """Show every event; the outcome."""
     control = Control()
-    signals = StopSignals(control)
-    signals.install(asyncio.get_running_loop())
+    signals.install(asyncio.get_running_loop(), control)
     outcome: Outcome = {}
     async with aclosing(astream_agent(task, control=control, **options)) as events:
         async for event in events:
@@ -55,4 +62,4 @@ async def _follow(
                 outcome = event["outcome"]
             else:
                 output.event(event)
-    return outcome, signals.ended_by
+    return outcome

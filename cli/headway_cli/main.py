@@ -2,17 +2,29 @@
 
 import argparse
 import importlib
+import signal
 import sys
 from collections.abc import Sequence
 from typing import Final
 
-from headway.status import USAGE_ERROR
+from headway.status import USAGE_ERROR, exit_code
 from headway_cli.parser import build_parser
 from headway_cli.streams import CANNOT_WRITE, PIPE_CLOSED, OutputLost, open_closed, put, tell
 from headway_cli.terminal import one_line
 from headway_tools.errors import HeadwayError
 
 NO_STDOUT: Final = "headway: stdout is closed: give the result a place, > /dev/null for none"
+
+
+INTERRUPTED: Final = exit_code("cancelled")
+"""Ctrl-C, whatever the command was doing."""
+
+
+def program() -> int:
+    """`main` as a whole process: Ctrl-C while it goes away changes no exit code."""
+    code = main()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return code
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -30,6 +42,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except HeadwayError as error:
         tell(f"headway: {one_line(str(error))}")
         return USAGE_ERROR
+    except KeyboardInterrupt:
+        tell("headway: stopped")
+        return INTERRUPTED
     except OutputLost as lost:
         if lost.reader_left:
             return PIPE_CLOSED

@@ -40,16 +40,21 @@ class Progress:
     def __init__(self, err: TextIO) -> None:
         self._err = err
         self._mid_line = False
+        self._started = False
         self.streamed = False
         """The newest text of the model was shown token by token."""
 
     def event(self, event: Event) -> None:
-        """Print one event. A thought whose tokens were shown already is not shown again."""
+        """Print one event. A thought whose tokens were shown already is not shown again, nor is
+        the start, which comes once more after a person's answer."""
         if event["type"] == "token":
             self._token(visible(str(event.get("text", ""))))
+        elif event["type"] == "start" and self._started:
+            return
         elif event["type"] == "thought" and self.streamed:
             self.streamed = False
         elif text := render(event, terminal_of(self._err)):
+            self._started = True
             self.break_line()
             tell(text, stream=self._err)
 

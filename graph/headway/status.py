@@ -51,7 +51,7 @@ _EXIT: Final[dict[Status, int]] = {
 
 def exit_code(status: Status, limit: str | None = None, *, ended_by: int = 0) -> int:
     """The process exit code of a status: `limit` of kind seconds is 124, as in GNU timeout;
-    `cancelled` by another signal than Ctrl-C (`ended_by`) is 128 and its number."""
+    `cancelled` by a signal (`ended_by`) is 128 and its number, as for Ctrl-C."""
     if status == "limit" and limit == "seconds":
         return 124
     if status == "cancelled" and ended_by:

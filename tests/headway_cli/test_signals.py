@@ -1,7 +1,10 @@
 """Ctrl-C and SIGTERM in the middle of a command: the process of these tests gets them for real."""
 
 import os
+import pty
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -91,4 +94,52 @@ def test_sigterm_stops_now_with_its_own_code(
         stopped = headway("run", "x", *place(workspace, script([command, DONE])), "--jsonl")
     assert stopped.code == 143
     assert '"type": "end"' in stopped.out.splitlines()[-1]
+    assert headway("resume", "otter").code == 0
+
+
+def wait_for(started: Path) -> None:
+    for _ in range(3000):
+        if started.exists():
+            return
+        time.sleep(0.02)
+    raise AssertionError("the command was not started")
+
+
+def test_ctrl_c_again_and_again_is_130_without_a_traceback(
+    headway: Headway, script: Script, workspace: Path
+) -> None:
+    command = call("bash", command="echo run >> started; sleep 100")
+    argv = [sys.executable, "-m", "headway_cli", "run", "x"]
+    with subprocess.Popen(
+        [*argv, *place(workspace, script([command, DONE]))],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        wait_for(workspace / "started")
+        while process.poll() is None:
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.05)
+        assert process.returncode == 130
+        assert process.stderr
+        said = process.stderr.read()
+    assert "Traceback" not in said
+    assert said.count("stopping now") == 1
+    assert headway("resume", "otter").code == 0
+
+
+def test_a_closed_terminal_takes_stdout_away_and_is_129_all_the_same(
+    headway: Headway, script: Script, workspace: Path
+) -> None:
+    command = call("bash", command="echo run >> started; sleep 100")
+    argv = [sys.executable, "-m", "headway_cli", "run", "x"]
+    master, slave = pty.openpty()
+    with subprocess.Popen(
+        [*argv, *place(workspace, script([command, DONE]))], stdout=slave, stderr=slave
+    ) as process:
+        os.close(slave)
+        wait_for(workspace / "started")
+        os.close(master)
+        process.send_signal(signal.SIGHUP)
+        assert process.wait(timeout=60) == 129
     assert headway("resume", "otter").code == 0

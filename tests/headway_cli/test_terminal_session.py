@@ -64,6 +64,7 @@ def test_an_approval_is_asked_at_once_and_can_be_looked_at(
     shown = terminal.shows()
     assert "edit a.txt\n    -hello\n    +bye\n[y]es, [n]o, [e]dit, [s]how it whole?" in shown
     assert '"old_text": "hello"' in shown
+    assert shown.count("workspace ") == 1, "the header is not shown again"
     assert (workspace / "a.txt").read_text() == "bye\nworld\n"
 
 
