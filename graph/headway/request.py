@@ -1,5 +1,6 @@
 """The request for the model, rebuilt the same way by the agent node and the debugger."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -58,8 +59,7 @@ def build(
     window = window_tokens(parts, model)
     history, run = state.get("messages", []), state.get("hw_run", {})
     run_id = run.get("id", "")
-    prefix = extended(parts.prefixes.get(run_id) or Prefix(), history)
-    parts.prefixes.put(run_id, prefix)
+    prefix = _known(history, parts, run_id)
     system = SystemMessage(clean_text(_system(parts, context, state)))
     messages = [system, *history] if prefix.valid else mend([system, *history])
     factor = factor_from(history)
@@ -87,6 +87,12 @@ def build(
         closing=closing,
         prefix=prefix,
     )
+
+
+def _known(history: Sequence[BaseMessage], parts: Parts, run_id: str) -> Prefix:
+    prefix = extended(parts.prefixes.get(run_id) or Prefix(), history)
+    parts.prefixes.put(run_id, prefix)
+    return prefix
 
 
 class Sent(TypedDict):
