@@ -1,7 +1,6 @@
 """One holder at a time: a file lock that the kernel releases when its holder dies.
 
-The lock's file names the holder for the message and carries a token that grows with every
-acquisition: a holder that was overtaken (its thread's folder removed and made anew) notices.
+The lock's file names the holder for the message.
 """
 
 import asyncio
@@ -35,8 +34,6 @@ class FileLock:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._handle: int | None = None
-        self.token = 0
-        """Grows with every acquisition of this lock; 0 before the first."""
 
     @contextmanager
     def acquire(self, timeout: float) -> Iterator[Self]:
@@ -89,7 +86,7 @@ class FileLock:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if not self._is_current(handle):  # removed between open and lock
                 raise BlockingIOError
-            self.token = _write_owner(handle)
+            _write_owner(handle)
         except BaseException as error:
             os.close(handle)
             if isinstance(error, BlockingIOError):
@@ -110,15 +107,9 @@ class FileLock:
         if self._handle is not None:
             _write(self._handle, {**_read(self._handle), **facts})
 
-    def still_mine(self) -> bool:
-        """False once the lock was released, its file removed, or someone else got it."""
-        if self._handle is None or not self._is_current(self._handle):
-            return False
-        return _read(self._handle).get("token") == self.token
-
     def owner(self) -> dict[str, Any]:
-        """Who acquired the lock last: `pid`, `host`, `since`, `token`, and the last `note`; empty
-        if nobody ever did."""
+        """Who acquired the lock last: `pid`, `host`, `since`, and the last `note`; empty if nobody
+        ever did."""
         try:
             handle = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
@@ -184,17 +175,13 @@ def _read(handle: int) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _write_owner(handle: int) -> int:
-    known = _read(handle)
-    token = int(known.get("token", 0)) + 1
+def _write_owner(handle: int) -> None:
     owner = {
-        "token": token,
         "pid": os.getpid(),
         "host": socket.gethostname(),
         "since": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
     }
-    _write(handle, {**known, **owner})
-    return token
+    _write(handle, {**_read(handle), **owner})
 
 
 def _write(handle: int, owner: Mapping[str, object]) -> None:
