@@ -250,6 +250,17 @@ def test_a_json_result_stays_parseable_and_is_cut_inside_its_fields() -> None:
     assert shown["output"].endswith("\ntest_6000 passed")
 
 
+@pytest.mark.parametrize("unit", ["x", "\x07", "漢", "\ud800"])
+def test_the_smallest_limits_leave_each_field_a_beginning(unit: str) -> None:
+    whole = {"ok": True, "exit_code": 0, "stdout": unit * 9_000, "stderr": "E" * 9_000}
+    text = cut(observation(whole), TruncationLimits(characters=500, lines=10))
+    shown = json.loads(text)
+    assert len(text) <= 500
+    assert shown.keys() == {*whole, "truncated", "notice"}
+    assert shown["stdout"].startswith(terminal_text(unit))
+    assert shown["stderr"].startswith("EEEEEEEE")
+
+
 def test_long_lists_lose_entries_and_keep_their_form() -> None:
     whole = {"ok": True, "matches": [{"path": f"src/{i}.py", "line": i} for i in range(5_000)]}
     shown = json.loads(cut(observation(whole), DEFAULT))

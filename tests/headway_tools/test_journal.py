@@ -226,6 +226,16 @@ def test_a_damaged_row_is_one_clear_error_and_the_rest_is_fine(tmp_path: Path) -
     journal.close()
 
 
+def test_a_full_disk_is_told_as_one_and_what_fits_is_still_recorded(tmp_path: Path) -> None:
+    journal = SqliteJournal(tmp_path / "j")
+    journal._db.execute("PRAGMA max_page_count = 20")
+    for key in ("first", "second"):
+        with pytest.raises(HeadwayError, match="disk is full"):
+            record(journal, key, "x" * 200_000)
+    assert journal.read(record(journal, "third", "small")["output"]) == "small"
+    journal.close()
+
+
 def test_a_file_that_is_no_journal_is_one_clear_error(tmp_path: Path) -> None:
     (tmp_path / "j").write_bytes(b"not a database, but long enough to be looked at" * 100)
     with pytest.raises(HeadwayError, match="cannot be used"):

@@ -21,7 +21,8 @@ WHITE: Final = 8
 """A result this many times too long cannot fit by losing its white space alone."""
 
 FIELD: Final = 160
-"""Characters that each text can keep; entries are left out before texts get shorter."""
+"""Characters that each text can keep, where there is room for a few such texts; entries are left
+out before texts get shorter."""
 
 _ENTRY: Final = 3
 """Characters that an entry of a list takes at least."""
@@ -112,11 +113,12 @@ def _note(cut: dict[str, Any], parts: list[str], source: Source) -> dict[str, An
 
 def _fewer(value: dict[str, Any], characters: int, dropped: list[str]) -> dict[str, Any]:
     """`value` with as many entries of its lists and objects as leave room for their texts."""
-    most = max(characters // _ENTRY, 1)
+    most, field = max(characters // _ENTRY, 1), min(FIELD, characters // 4)
     while True:
         dropped.clear()
         fewer: dict[str, Any] = _entries(value, most, (), dropped)
-        if most == 1 or len(_dumped(_mapped(fewer, lambda text: text[:FIELD]))) <= characters:
+        least = _mapped(fewer, lambda text: "x" * min(_cost(text[:field]), field))
+        if most == 1 or len(_dumped(least)) <= characters:
             return fewer
         most = most * 3 // 4
 
