@@ -5,12 +5,15 @@ import re
 from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib.metadata import version
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 from headway.status import USAGE_ERROR
 from headway_cli.help_text import COMMANDS, EXAMPLE, EXAMPLES, SCRIPT, exit_code_table
 from headway_cli.streams import put, tell
 from headway_cli.terminal import one_line
+
+NAMING: Final = frozenset(COMMANDS) - {"demo", "run", "threads", "doctor"}
+"""Commands about a thread that was started before."""
 
 
 class _Version(argparse.Action):
@@ -75,6 +78,8 @@ def build_parser() -> argparse.ArgumentParser:
             allow_abbrev=False,
         )
         fill[name](command)
+        if name in NAMING:
+            _add_folder(command)
     return parser
 
 
@@ -197,6 +202,7 @@ def _add_restoring(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--force", action="store_true", help="overwrite changes made outside headway, too"
     )
+    parser.add_argument("--all", action="store_true", help="name every file, not only the first 30")
 
 
 def _doctor(parser: argparse.ArgumentParser) -> None:
@@ -210,6 +216,16 @@ def _add_thread(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         metavar="THREAD",
         help="its name or the start of it; none or - is the newest in this folder",
+    )
+
+
+def _add_folder(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-C",
+        dest="workspace",
+        metavar="DIR",
+        default=".",
+        help="the folder whose newest thread is meant where none is named (here)",
     )
 
 

@@ -9,6 +9,9 @@ from headway_debugger.files import Restored, named
 from headway_debugger.rewind import Rewound
 from headway_tools.snapshots import Change
 
+MOST_LINES: Final = 30
+"""Files that are named without --all."""
+
 _UNDONE: Final = {
     "run": "the last run on {of}",
     "restore": "the restore",
@@ -17,12 +20,12 @@ _UNDONE: Final = {
 }
 
 
-def told(done: Rewound, thread: str, *, dry_run: bool) -> str:
+def told(done: Rewound, thread: str, *, dry_run: bool, every: bool) -> str:
     """What went back, or would: the thing itself, the files, the conversation."""
     head = "would take back" if dry_run else "took back"
     parts = [f"{head} {_UNDONE[done.undone].format(of=done.of)}"] if done.undone else []
     if done.undone != "fork":
-        parts.append(_files(done, dry_run=dry_run))
+        parts.append(_files(done, dry_run=dry_run, every=every))
     for call in done.may_have_run:
         what = f"{one_line(call['name'])} {gist_of_call(call['args'])}"
         parts.append(f"  may have run, in part or whole, when headway was killed: {what}")
@@ -32,10 +35,10 @@ def told(done: Rewound, thread: str, *, dry_run: bool) -> str:
     return "\n".join([*parts, _conversation(done, thread, dry_run=dry_run)])
 
 
-def _files(done: Rewound, *, dry_run: bool) -> str:
+def _files(done: Rewound, *, dry_run: bool, every: bool) -> str:
     verb = "would put back in" if dry_run else "put back in"
     where = f"the folder of {done.folder}, not the workspace: " if done.folder else ""
-    return _lines(done, f"{verb} {where}".rstrip())
+    return _lines(done, f"{verb} {where}".rstrip(), every=every)
 
 
 def _conversation(done: Rewound, thread: str, *, dry_run: bool) -> str:
@@ -51,20 +54,28 @@ def _conversation(done: Rewound, thread: str, *, dry_run: bool) -> str:
     return f"the conversation is {where}; headway resume {thread} goes on there"
 
 
-def applied(done: Applied, *, dry_run: bool) -> str:
+def applied(done: Applied, *, dry_run: bool, every: bool) -> str:
     """What an apply brought, or would bring; conflicts are named."""
-    text = _lines(done, "would bring into" if dry_run else "brought into")
+    text = _lines(done, "would bring into" if dry_run else "brought into", every=every)
     word = "would need --force" if dry_run else "overwritten"
     return "\n".join([text, *(f"  {word}: {path_text(path)}" for path in done.conflicts)])
 
 
-def _lines(restored: Restored, verb: str) -> str:
+def _lines(restored: Restored, verb: str, *, every: bool) -> str:
     if not restored.changes:
         return f"{restored.root} is like that already"
     head = f"{verb} {restored.root}:"
     left = restored.report.notes if restored.report else []
     notes = [f"  left    {path_text(note.path)} ({note.reason})" for note in left]
-    return "\n".join([head, *map(_line, restored.changes), *notes])
+    files = [_line(change) for change in restored.changes]
+    return "\n".join([head, *_first(files, every=every), *_first(notes, every=every)])
+
+
+def _first(lines: list[str], *, every: bool) -> list[str]:
+    more = len(lines) - MOST_LINES
+    if every or more <= 0:
+        return lines
+    return [*lines[:MOST_LINES], f"  … and {more:,} more; --all names them"]
 
 
 def _line(change: Change) -> str:

@@ -2,40 +2,50 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
-from headway_cli.events import gist_of_call
+from headway_cli.events import gist_of_call, gist_of_observation
 from headway_cli.terminal import Terminal, clip, one_line, paint, visible
 from headway_debugger.results import CallResult
 from headway_debugger.steps import Step
 from headway_debugger.tree import Branch
 
+MOST_ROW: Final = 160
+"""Columns of a step's line, in a pipe as well: it says what the step is about."""
 
-def branch_table(branch: Branch, steps: Sequence[Step], terminal: Terminal) -> str:
-    """The branch's name and one line a step; says how many older steps are left out."""
+
+def branch_table(
+    branch: Branch, steps: Sequence[Step], terminal: Terminal, *, mark: str = "", stands: str = ""
+) -> str:
+    """The branch's name with a `mark` and one line a step; says how many older steps are left out.
+    `stands` is the word for a thread that can go on there."""
     origin = f" (from {branch.forked_from.name})" if branch.forked_from else ""
-    lines = [paint(f"{branch.name}{origin}", "bold", terminal)]
+    lines = [paint(f"{branch.name}{origin}{mark}", "bold", terminal)]
     hidden = len(branch.nodes) - len(steps)
     if hidden:
         lines.append(f"  … {hidden} older steps; --all shows them")
-    lines += [_step_line(step, terminal) for step in steps]
+    copy = branch.start if branch.forked_from else None
+    for step in steps:
+        spent = f"{step.seconds:.1f} s" if step.seconds is not None else ""
+        spent = "copied" if step.node is copy and not spent else spent
+        lines.append(_step_line(step, spent, stands or "unfinished", terminal))
     return "\n".join(lines)
 
 
-def _step_line(step: Step, terminal: Terminal) -> str:
+def _step_line(step: Step, spent: str, stands: str, terminal: Terminal) -> str:
     made_by = ",".join(step.node.writers) or step.node.source
-    status = "" if step.status == "done" else step.status
+    status = {"done": "", "unfinished": stands}.get(step.status, step.status)
     tokens = step.tokens.input + step.tokens.output
     facts = [
         f"{step.node.name:>6}  {made_by:<10}",
-        f"{step.seconds:>6.1f} s" if step.seconds is not None else " " * 8,
+        f"{spent:>8}",
         f"{tokens:,} tokens" if tokens else "",
         status,
         _gist(step.messages) or " ".join(step.tools),
     ]
-    return clip("  ".join(fact for fact in facts if fact).rstrip(), terminal.width)
+    return clip("  ".join(fact for fact in facts if fact).rstrip(), min(terminal.width, MOST_ROW))
 
 
 def step_facts(step: Step) -> dict[str, Any]:
@@ -57,8 +67,12 @@ def _gist(messages: Sequence[BaseMessage]) -> str:
     for message in messages:
         if isinstance(message, AIMessage) and message.tool_calls:
             parts += [f"{c['name']} {gist_of_call(c['args'])}" for c in message.tool_calls]
+        elif isinstance(message, ToolMessage):
+            parts.append(
+                f"{message.name}: {gist_of_observation(str(message.text), message.status)[0]}"
+            )
         else:
-            parts.append(str(message.text)[:200])
+            parts.append(str(message.text)[:MOST_ROW])
     return one_line("; ".join(parts))
 
 

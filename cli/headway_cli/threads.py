@@ -2,21 +2,20 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from headway.heads import HeadFile
 from headway.threads import ThreadRecord, find_record
-from headway_cli.options import the_home
+from headway_cli.options import the_home, workspace_of
 from headway_cli.report import inside_git
 from headway_debugger.branching import keep_names
 from headway_debugger.files import BRANCH, FILES
 from headway_debugger.threads import Thread, open_thread
 
 
-def the_thread(given: str | None) -> ThreadRecord:
-    """The thread named on the command line; the newest of this folder without a name."""
-    return find_record(the_home(), given, Path.cwd())
+def the_thread(given: str | None, folder: str) -> ThreadRecord:
+    """The thread named on the command line; the newest of `folder` without a name."""
+    return find_record(the_home(), given, workspace_of(folder))
 
 
 def split_step(given: str | None) -> tuple[str | None, str]:
@@ -26,9 +25,9 @@ def split_step(given: str | None) -> tuple[str | None, str]:
 
 
 @contextmanager
-def opened(name: str | None) -> Iterator[Thread]:
-    """The thread named on the command line."""
-    with open_thread(the_home(), name, Path.cwd()) as thread:
+def opened(name: str | None, folder: str = ".") -> Iterator[Thread]:
+    """The thread named on the command line; the newest of `folder` without a name."""
+    with open_thread(the_home(), name, workspace_of(folder)) as thread:
         yield thread
 
 

@@ -4,6 +4,7 @@ Only paths that the copy changed are brought back; the workspace may have gone o
 both changed is a conflict.
 """
 
+import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -38,8 +39,9 @@ def make_copy(home: Home, thread_id: str, workspace: Path) -> Path:
     """
     folder = home.make().thread(thread_id).make()
     target = folder.branch(COPY)
-    if target.exists():
+    if folder.record.exists():
         raise HeadwayError(f"thread {thread_id} has a copy already: resume it")
+    shutil.rmtree(target, ignore_errors=True)  # of a run that was killed before it began
     snapshots = FolderStorage(home).snapshots(thread_id, workspace)
     try:
         base = snapshots.take(workspace)

@@ -12,6 +12,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.types import Command, StateSnapshot
+from typing_extensions import Unpack
 
 from headway.branches import BranchView
 from headway.build import Agent, compile_agent, make_parts
@@ -205,6 +206,18 @@ def require_check(job: Job, folder: str) -> None:
                 f"the check cannot be started: commands find no {program!r} (`headway doctor` "
                 "shows what they see); correct --check"
             )
+
+
+def refuse_first(
+    task: str, *, model: BaseChatModel | str | None = None, **options: Unpack[Options]
+) -> None:
+    """Raise the `HeadwayError` of a new run of `task` that would be refused; nothing is written."""
+    kept_nowhere: Options = {**options, "memory": True}
+    job = prepare(task, model, None, None, None, None, "headway", kept_nowhere)
+    try:
+        require_check(job, "")
+    finally:
+        job.parts.environments.close()
 
 
 def next_input(snapshot: StateSnapshot, job: Job) -> Any:

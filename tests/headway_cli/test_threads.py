@@ -1,8 +1,10 @@
 """threads, show and undo over real threads."""
 
+import re
 from pathlib import Path
 
-from cli_support import Headway
+import pytest
+from cli_support import Headway, Script, call
 
 
 def test_threads_lists_name_status_and_task(headway: Headway, otter: Path) -> None:
@@ -77,3 +79,45 @@ def test_undo_overwrites_later_work_only_when_told(headway: Headway, otter: Path
     assert (otter / "a.txt").read_text() == "mine\n"
     assert headway("undo", "otter", "--force").code == 0
     assert (otter / "a.txt").read_text() == "hello\nworld\n"
+
+
+def test_show_marks_the_current_branch_and_says_how_it_stands_in_one_word(
+    headway: Headway, otter: Path
+) -> None:
+    assert "\nmain\n" in headway("show", "otter").out
+    headway("fork", "otter@6")
+    text = headway("show", "otter").out
+    assert "\nstatus     forked\n" in text
+    assert "\nb2 (from 6), the current branch\n" in text
+    assert re.search(r"^  b2\.7  truncate +copied  forked$", text, re.MULTILINE)
+    headway("undo", "otter")
+    headway("undo", "otter")
+    text = headway("show", "otter").out
+    assert "\nstatus     undone\n" in text
+    assert re.search(r"^b3 \(from 0\), the current branch\n  b3\.1 .*  undone$", text, re.MULTILINE)
+    assert re.search(r"^b2 \(from 6\)\n  b2\.7 .*  unfinished$", text, re.MULTILINE)
+    assert headway("show", "otter", "--json").json["current"] == "b3"
+
+
+def test_a_row_says_what_came_back_in_short_and_is_cut_in_a_pipe_too(
+    headway: Headway, script: Script, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    said = script([call("bash", command=f"echo {'x' * 300}"), {"content": "y" * 300}])
+    headway("run", "x", "-C", str(workspace), "--thread", "long", "--model", said)
+    lines = headway("show", "long").out.splitlines()
+    assert max(map(len, lines)) == 160
+    assert any("bash: exit 0" in line for line in lines)
+
+
+def test_without_a_name_c_says_whose_newest_thread_is_meant(
+    headway: Headway, otter: Path, script: Script, tmp_path: Path
+) -> None:
+    (tmp_path / "other").mkdir()
+    place = ("-C", str(tmp_path / "other"), "--thread", "later")
+    headway("run", "x", *place, "--model", script([{"content": "ok"}]))
+    assert headway("show", "-C", str(otter)).out.startswith("thread     otter\n")
+    assert headway("show", *place[:2]).out.startswith("thread     later\n")
+    assert "would put back" in headway("undo", "-C", str(otter), "--dry-run").out
+    assert headway("rm", "-", "-C", str(otter)).out == "removed otter\n"
+    assert headway("show", "-C", str(tmp_path / "none")).code == 2

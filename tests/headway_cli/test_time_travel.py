@@ -5,6 +5,9 @@ from pathlib import Path
 import pytest
 from cli_support import DONE, EDIT, Headway, Script, call
 
+from headway_debugger.copies import make_copy
+from headway_tools.home import Home
+
 
 def step_of(headway: Headway, node: str, nth: int = 0) -> str:
     """The name of the nth step that `node` wrote."""
@@ -233,3 +236,42 @@ def test_a_copy_that_went_on_is_applied_again(headway: Headway, copied: Path) ->
 def test_nothing_to_apply_is_one_line(headway: Headway, otter: Path) -> None:
     done = headway("apply", "otter")
     assert (done.code, done.err.count("\n")) == (2, 1)
+
+
+def test_a_long_list_is_cut_and_all_of_it_shown_on_request(
+    headway: Headway, script: Script, workspace: Path
+) -> None:
+    said = script([call("bash", command="touch {1..100}"), {"content": "ok"}])
+    headway("run", "x", "-C", str(workspace), "--thread", "many", "--model", said)
+    short, every = (headway("undo", "many", "--dry-run", *given).out for given in ([], ["--all"]))
+    assert short.count("  remove  ") == 30
+    assert "\n  … and 70 more; --all names them\n" in short
+    assert every.count("  remove  ") == 100
+
+
+def test_a_fork_without_a_step_says_where_it_begins(headway: Headway, otter: Path) -> None:
+    made = headway("fork", "otter")
+    assert made.err == "no step named: the branch begins at the newest, otter@12\n"
+    assert made.out.startswith("otter@b2 from step 12;")
+    assert headway("fork", "otter@6").err == ""
+
+
+def test_a_refused_run_makes_no_copy(
+    headway: Headway, script: Script, workspace: Path, own_home: Path
+) -> None:
+    said = script([{"content": "ok"}])
+    place = ("-C", str(workspace), "--thread", "c", "--copy", "--model", said)
+    assert headway("run", "x", *place, "--check", "nosuchprogram").code == 2
+    assert not (own_home / "threads" / "c").exists()
+    assert headway("run", "x", *place, "--check", "true").code == 0
+
+
+def test_a_copy_whose_run_never_began_is_made_anew(
+    headway: Headway, script: Script, workspace: Path, own_home: Path
+) -> None:
+    make_copy(Home(own_home), "c", workspace)
+    (workspace / "new").touch()
+    said = script([call("bash", command="test -e new"), {"content": "ok"}])
+    place = ("-C", str(workspace), "--thread", "c", "--copy", "--model", said)
+    done = headway("run", "x", *place, "--json")
+    assert done.json["commands"][0]["exit_code"] == 0

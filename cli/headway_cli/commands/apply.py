@@ -10,7 +10,7 @@ from headway_debugger.copies import apply_copy
 
 def run(args: argparse.Namespace) -> int:
     """Apply, or with --dry-run only say what would change; `undo` takes it back."""
-    with opened(args.thread) as thread:
+    with opened(args.thread, args.workspace) as thread:
         done = apply_copy(thread, force=args.force, dry_run=args.dry_run)
-        put(applied(done, dry_run=args.dry_run))
+        put(applied(done, dry_run=args.dry_run, every=args.all))
     return 0

@@ -21,8 +21,8 @@ def run(args: argparse.Namespace) -> int:
     a_name, a_step = split_step(args.a)
     b_name, b_step = split_step(args.b)
     with ExitStack() as stack:
-        one = stack.enter_context(opened(a_name))
-        two = stack.enter_context(opened(b_name)) if b_name else one
+        one = stack.enter_context(opened(a_name, args.workspace))
+        two = stack.enter_context(opened(b_name, args.workspace)) if b_name else one
         snapshots = stack.enter_context(one.snapshots())
         same_thread = one.id == two.id
         found = diff(

@@ -5,7 +5,7 @@ import argparse
 from headway_cli.commands.resume import options_of
 from headway_cli.conduct import conduct, output_for
 from headway_cli.options import configure
-from headway_cli.streams import put
+from headway_cli.streams import put, tell
 from headway_cli.threads import opened, split_step
 from headway_debugger.branching import Change, fork_thread
 
@@ -15,8 +15,10 @@ def run(args: argparse.Namespace) -> int:
     configure(args)
     name, step = split_step(args.step)
     changes = [Change.parsed(text) for text in args.set or []]
-    with opened(name) as thread:
+    with opened(name, args.workspace) as thread:
         node = thread.node(step)
+        if not step:
+            tell(f"no step named: the branch begins at the newest, {thread.id}@{node.name}")
         branch = fork_thread(thread, node, args.name, changes)
         record = thread.again().record
     if args.run:

@@ -9,7 +9,7 @@ from headway_debugger.cleanup import prune_thread
 
 def run(args: argparse.Namespace) -> int:
     """Remove older steps; say how many."""
-    with opened(args.thread) as thread:
+    with opened(args.thread, args.workspace) as thread:
         done = prune_thread(thread, args.keep)
         put(f"removed {done.removed} steps of {thread.id}, kept {done.kept}")
     return 0

@@ -22,7 +22,7 @@ DIVERGED: Final = 1
 def run(args: argparse.Namespace) -> int:
     """Recorded, nothing runs and nothing is paid. With --check a divergence is exit code 1."""
     name, step = split_step(args.thread)
-    with opened(name) as thread:
+    with opened(name, args.workspace) as thread:
         node = thread.node(step)
         count = len(said_at(thread, node))
         found = _live(args, thread, node) if args.live else replay_recorded(thread, node)

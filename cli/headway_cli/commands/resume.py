@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
     """Go on; the exit code of the new status."""
     configure(args)
     name, wanted = split_step(args.thread)
-    record = the_thread(name)
+    record = the_thread(name, args.workspace)
     branch = named_branch(record.thread, wanted) if wanted else current_branch(record)
     return conduct(
         None if args.message is None else text_of(args.message),

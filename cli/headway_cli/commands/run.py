@@ -2,6 +2,7 @@
 
 import argparse
 
+from headway.job import refuse_first
 from headway.threads import new_thread_id
 from headway_cli.ask import somebody_answers
 from headway_cli.conduct import conduct, output_for
@@ -21,17 +22,15 @@ def run(args: argparse.Namespace) -> int:
     home = the_home()
     thread = new_thread_id(task) if args.thread is None else _new_name(args.thread, home)
     check_workspace(workspace, data_home=home.path, unsafe=args.unsafe_workspace)
-    root = make_copy(home, thread, workspace) if args.copy else None
-    return conduct(
-        task,
-        output_for(args),
-        workspace=workspace,
-        root=root,
-        thread_id=thread,
-        unsafe_workspace=args.unsafe_workspace,
-        interactive=somebody_answers() or options["ask"] != "never",
-        **options,
-    )
+    options |= {
+        "workspace": workspace,
+        "unsafe_workspace": args.unsafe_workspace,
+        "interactive": somebody_answers() or options["ask"] != "never",
+    }
+    if args.copy:
+        refuse_first(task, **options)
+        options["root"] = make_copy(home, thread, workspace)
+    return conduct(task, output_for(args), thread_id=thread, **options)
 
 
 def _new_name(name: str, home: Home) -> str:

@@ -22,7 +22,7 @@ PAGE: Final = 50
 def run(args: argparse.Namespace) -> int:
     """Print the thread, or what was asked for of a step."""
     name, step = split_step(args.thread)
-    with opened(name) as thread:
+    with opened(name, args.workspace) as thread:
         put(_chosen(args, thread, step))
     return 0
 
@@ -62,18 +62,21 @@ def _newest_reply(thread: Thread) -> TreeNode:
 
 def _thread(thread: Thread, *, every: bool) -> str:
     terminal, record = terminal_of(sys.stdout), thread.record
+    current, word = thread.branch(""), word_for(thread.home, record)
+    mark = ", the current branch" if len(thread.tree.branches) > 1 else ""
     head = {
         "thread": record.thread,
         "task": record.task,
         "model": record.model,
         "workspace": record.workspace,
-        "status": word_for(thread.home, record),
+        "status": word,
     }
     lines = [f"{name:<11}{one_line(str(value))}" for name, value in head.items() if value]
-    tables = [
-        branch_table(branch, thread.page(name, None if every else PAGE), terminal)
-        for name, branch in thread.tree.branches.items()
-    ]
+    tables = []
+    for name, branch in thread.tree.branches.items():
+        page = thread.page(name, None if every else PAGE)
+        here = {"mark": mark, "stands": word} if name == current else {}
+        tables.append(branch_table(branch, page, terminal, **here))
     return "\n\n".join(["\n".join(lines), *tables])
 
 
@@ -105,4 +108,7 @@ def _json(thread: Thread) -> str:
         for name, branch in thread.tree.branches.items()
     }
     record = thread.record.model_dump(exclude={"options", "version"})
-    return dumps({"schema_version": SCHEMA_VERSION, **record, "branches": branches})
+    current = thread.branch("")
+    return dumps(
+        {"schema_version": SCHEMA_VERSION, **record, "current": current, "branches": branches}
+    )
