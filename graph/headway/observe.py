@@ -34,7 +34,7 @@ def bounded(
 
 def _text(seen: Observation, env: ToolEnv, parts: Parts, tools: frozenset[str]) -> str | list[Any]:
     if "output" not in seen:
-        return seen.get("text", "")
+        return bounded(seen.get("text", ""), seen["name"], parts)
     key = (seen["output"], seen["sha"], seen["name"])
     known = parts.shown.get(key)
     if known is not None:

@@ -218,17 +218,18 @@ def test_a_change_from_outside_is_told_to_the_model(workspace: Path) -> None:
     assert "a.txt" in seen[0]
 
 
-def test_a_question_waits_and_its_answer_is_the_observation(workspace: Path) -> None:
+@pytest.mark.parametrize("answer", ["number 2", "number 2, since " + "it is so, " * 900])
+def test_a_question_waits_and_its_answer_is_the_observation(workspace: Path, answer: str) -> None:
     model = replies(call("ask_user", "q1", question="Which one?"), "the second")
     first = run_agent("x", model=model, workspace=workspace, interactive=True)
     assert first.status == "needs_approval"
     assert first.pending[0]["action_requests"][0]["args"]["question"] == "Which one?"
     second = run_agent(
         None, model=model, workspace=workspace, interactive=True, thread_id=first.thread,
-        decisions=[{"type": "respond", "message": "number 2"}],
+        decisions=[{"type": "respond", "message": answer}],
     )  # fmt: skip
     assert second.status == "completed"
-    assert json.loads(second.steps[0].observation or "")["answer"] == "number 2"
+    assert json.loads(second.steps[0].observation or "")["answer"] == answer
 
 
 ECHO_2 = {"name": "bash", "args": {"command": "echo 2 >> log"}}

@@ -245,7 +245,7 @@ def _reference(message: Any) -> Observation:
         call=message.tool_call_id,
         name=message.name or "",
         status=message.status,
-        text=str(message.text)[:4000],
+        text=str(message.text),
     )
     code = message.additional_kwargs.get("code")
     return {**seen, "problem": code} if code else seen
