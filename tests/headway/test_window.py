@@ -15,7 +15,7 @@ from langchain_core.messages import (
 
 from headway.notes import from_headway
 from headway.truncation import TruncationLimits, shorten
-from headway.window import estimate_tokens, factor_from, fit, overhead_from
+from headway.window import estimate_tokens, factor_from, fit, overhead_from, written_tokens
 from headway.window.fit import applied
 
 TASK = "Make the tests of ./shop pass. Do not touch data/."
@@ -292,6 +292,18 @@ def test_the_factor_ignores_calls_whose_request_was_shortened() -> None:
         if isinstance(message, AIMessage) and message.usage_metadata:
             message.usage_metadata["input_tokens"] -= 1_500
     assert factor_from(messages) == pytest.approx(1.3, rel=0.05)
+
+
+def test_reasoning_that_stays_with_its_reply_takes_no_room() -> None:
+    messages = steps(20, 600)
+    thinking = [
+        m.model_copy(update={"additional_kwargs": {"reasoning_content": "hm, " * 1_000}})
+        if isinstance(m, AIMessage)
+        else m
+        for m in messages
+    ]
+    assert fitted(thinking, 8_000) == (thinking, {})
+    assert written_tokens(thinking[2]) > written_tokens(messages[2]) + 900  # type: ignore[arg-type]
 
 
 def test_without_usage_the_factor_is_one() -> None:

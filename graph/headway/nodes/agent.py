@@ -27,7 +27,7 @@ from headway.reply import settle
 from headway.request import Request, build, sent
 from headway.spending import reached, seconds_in_all
 from headway.state import MIN_REMAINING, MIN_TO_JUDGE, Run, State, Stop
-from headway.window import estimate_tokens
+from headway.window import written_tokens
 
 HANDOFF: Final = "__handoff_destination"
 """Metadata key by which langgraph-swarm and -supervisor mark their hand-off tools."""
@@ -182,7 +182,7 @@ def received(plan: Plan, reply: AIMessage) -> Update:
             },
         }
     )
-    estimate = (plan.request.tokens, estimate_tokens([message], 1.0))
+    estimate = (plan.request.tokens, written_tokens(message))
     notes = meta(message)
     price = plan.parts.settings.price
     run = add_reply(_warned(plan), message, model=plan.model_name, estimate=estimate, price=price)

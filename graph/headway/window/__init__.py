@@ -11,6 +11,15 @@ from headway.window.tokens import (
     factor_from,
     overhead_from,
     tool_weight,
+    written_tokens,
 )
 
-__all__ = ["Fitted", "estimate_tokens", "factor_from", "fit", "overhead_from", "tool_weight"]
+__all__ = [
+    "Fitted",
+    "estimate_tokens",
+    "factor_from",
+    "fit",
+    "overhead_from",
+    "tool_weight",
+    "written_tokens",
+]

@@ -38,6 +38,13 @@ def estimate_tokens(messages: Sequence[BaseMessage], factor: float = 1.0) -> int
     return int(weight(messages) * factor)
 
 
+def written_tokens(reply: AIMessage) -> int:
+    """Tokens that a model wrote for `reply`. Its reasoning counts here only: few servers want it
+    back, and what they report then makes up for it (`factor_from`)."""
+    reasoning = reply.additional_kwargs.get("reasoning_content")
+    return int(_message(reply) + (_text(reasoning) if isinstance(reasoning, str) else 0))
+
+
 def weight(messages: Iterable[BaseMessage]) -> float:
     """`estimate_tokens` before the factor; exact, so the sum of parts is that of the whole."""
     return sum(map(_message, messages))
@@ -93,8 +100,6 @@ def _message(message: BaseMessage) -> float:
     if isinstance(message, AIMessage):
         for call in message.tool_calls:
             tokens += PER_CALL + _value(call["args"])
-        reasoning = message.additional_kwargs.get("reasoning_content")
-        tokens += _text(reasoning) if isinstance(reasoning, str) else 0
     return tokens
 
 
