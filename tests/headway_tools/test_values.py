@@ -13,7 +13,7 @@ from langchain_core.messages import ToolMessage
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from pydantic import BaseModel
 
-from headway_tools.values import MAX_DEPTH, clean_text, is_plain, plain
+from headway_tools.values import MAX_DEPTH, bounded, clean_text, is_plain, plain
 
 
 class Colour(enum.Enum):
@@ -158,6 +158,13 @@ def test_any_value_becomes_what_every_saver_stores(value: object) -> None:
     assert plain(result) == result
     assert is_plain(result)
     assert not is_plain(value) or result == value
+
+
+@given(any_text, st.integers(0, 40))
+def test_a_bounded_text_is_within_its_limit_and_whole_where_it_fits(text: str, limit: int) -> None:
+    shown = bounded(text, limit)
+    assert len(shown) <= limit
+    assert shown == text or len(text) > limit
 
 
 @given(any_text)

@@ -59,7 +59,7 @@ def bounded(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     note = f"{_CUT} ({len(text)} characters)"
-    return text[: limit - len(note)] + note
+    return (text[: max(limit - len(note), 0)] + note)[:limit]
 
 
 def line_count(text: str) -> int:
