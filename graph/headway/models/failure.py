@@ -5,10 +5,12 @@ understood; vendors' wordings are matched where their status codes are ambiguous
 """
 
 import asyncio
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from ipaddress import ip_address
 from time import time
 from typing import Any, Final, Literal
 
@@ -45,6 +47,8 @@ class ModelFailure(Exception):
     status_code: int | None = None
     retry_after: float | None = None
     """Seconds that the server asked to wait."""
+    refused: bool = False
+    """Nobody listens at this address of the machine itself, where waiting seldom helps."""
     billed: bool = False
     """The reply had begun, or may have: a provider charges for it, though it never arrived."""
 
@@ -120,6 +124,7 @@ def classify(error: BaseException) -> ModelFailure:
         retryable=kind in RETRYABLE and (kind != "bad_response" or _misread(error)),
         status_code=status,
         retry_after=_retry_after(error, text) if kind in ("rate_limited", "server") else None,
+        refused=_refused(error),
         billed=kind == "timeout" or (kind == "connection" and not _unreached(error)),
     )
 
@@ -218,13 +223,39 @@ def _text(error: BaseException) -> str:
 
 def _unreachable(error: BaseException) -> str:
     """Which host could not be reached and why: a client's own text is "Connection error."."""
-    url = getattr(getattr(error, "request", None), "url", None)
+    url = _url(error)
     if type(error).__name__ != "APIConnectionError" or url is None:
         return ""
-    why: BaseException = error
-    while why.__cause__ is not None:
-        why = why.__cause__
-    return f"{url.scheme}://{url.netloc.decode()} cannot be reached: {why or error}"
+    why = _reason(error)
+    said = os.strerror(why.errno) if isinstance(why, ConnectionError) and why.errno else why
+    return f"{url.scheme}://{url.netloc.decode()} cannot be reached: {said}"
+
+
+def _url(error: BaseException) -> Any:
+    return getattr(getattr(error, "request", None), "url", None)
+
+
+def _reason(error: BaseException) -> BaseException:
+    """The operating system's error below a client's, else the deepest one."""
+    while not (isinstance(error, OSError) and error.errno):
+        inner = error.__cause__ or error.__context__
+        if isinstance(error, BaseExceptionGroup):
+            inner = error.exceptions[0]
+        if inner is None:
+            break
+        error = inner
+    return error
+
+
+def _refused(error: BaseException) -> bool:
+    """Whether this machine itself refused the connection."""
+    if not isinstance(_reason(error), ConnectionRefusedError):
+        return False
+    host = str(getattr(_url(error), "host", ""))
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _retry_after(error: BaseException, text: str) -> float | None:

@@ -21,7 +21,10 @@ class RetryPolicy(BaseModel):
         """Seconds to wait after failed try number `attempt` (from 1); None: give up.
 
         A server that asks for more than `max_wait` is not asked again: the run ends, resumable.
+        Where nobody listens on this machine, one more try is enough.
         """
+        if failure.refused and attempt > 1:
+            return None
         if not failure.retryable or attempt >= self.attempts or timeouts >= self.timeouts:
             return None
         if failure.retry_after is not None:

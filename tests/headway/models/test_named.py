@@ -1,5 +1,6 @@
 """Opening a model by name, and the one line of advice where that fails."""
 
+import asyncio
 import socket
 import sys
 
@@ -7,9 +8,10 @@ import pytest
 from langchain_openai import AzureChatOpenAI
 from openai import APIConnectionError
 
-from headway.models.failure import classify
+from headway.models.failure import ModelFailure, classify
 from headway.models.named import open_model
 from headway.models.openai import OpenAIModel
+from headway.models.retry import RetryPolicy
 from headway_tools.errors import HeadwayError
 
 
@@ -84,13 +86,24 @@ def test_without_the_extra_one_line_says_what_to_install(monkeypatch: pytest.Mon
         open_model("anthropic:claude", api_key="k")
 
 
-def test_an_address_where_nobody_listens_is_named_with_the_reason() -> None:
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+@pytest.mark.parametrize("how", ["sync", "async"])
+def test_an_address_where_nobody_listens_is_named_with_the_reason(host: str, how: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
-    model = open_model("openai:m", api_key="k", base_url=f"http://127.0.0.1:{port}/v1")
+    model = open_model("openai:m", api_key="k", base_url=f"http://{host}:{port}/v1")
     with pytest.raises(APIConnectionError) as caught:
-        model.invoke("hello")
+        model.invoke("hello") if how == "sync" else asyncio.run(model.ainvoke("hello"))
     failure = classify(caught.value)
     assert failure.kind == "connection"
-    assert failure.message.startswith(f"http://127.0.0.1:{port} cannot be reached: ")
+    assert failure.message.startswith(f"http://{host}:{port} cannot be reached: ")
     assert "refused" in failure.message
+    assert failure.refused
+
+
+def test_where_nobody_listens_on_this_machine_one_more_try_is_made() -> None:
+    here = ModelFailure("connection", "refused", retryable=True, refused=True)
+    away = ModelFailure("connection", "refused", retryable=True)
+    tries = range(1, RetryPolicy().attempts)
+    assert [RetryPolicy().wait(here, n, 0) is not None for n in tries] == [True, False, False]
+    assert all(RetryPolicy().wait(away, n, 0) for n in tries)

@@ -134,7 +134,7 @@ def test_nobody_listening_is_a_connection_failure(way: str) -> None:
         url = server.url
     with pytest.raises(ModelFailure) as caught:
         ask(opened(url), way, retries=QUICK)
-    assert (caught.value.kind, caught.value.attempts) == ("connection", 4)
+    assert (caught.value.kind, caught.value.attempts) == ("connection", 2)
 
 
 @pytest.mark.parametrize(
