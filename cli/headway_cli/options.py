@@ -7,7 +7,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from headway_cli.settings import Resolved, load_env_file, read_config, resolve, values
+from headway_cli.settings import (
+    Resolved,
+    Source,
+    load_env_file,
+    place,
+    read_config,
+    resolve,
+    values,
+)
 from headway_cli.terminal import one_line
 from headway_tools.errors import HeadwayError
 from headway_tools.home import Home, absolute, default_home
@@ -50,7 +58,7 @@ def run_options(resolved: Mapping[str, Resolved]) -> dict[str, Any]:
         "model_args": given["model_arg"],
         "protocol": given["protocol"],
         "window": given["window"],
-        "limits": with_limits(WORK, given["limit"]),
+        "limits": with_limits(WORK, given["limit"], resolved["limit"].keys),
         "protect": tuple(given["protect"]),
         "check": given["check"],
         "ask": given["ask"],
@@ -60,13 +68,16 @@ def run_options(resolved: Mapping[str, Resolved]) -> dict[str, Any]:
         "network": given["network"],
         "hide": tuple(given["hide"]) or None,
         "read_only": tuple(absolute(path) for path in given["ro"]),
-        "instructions": read_instructions(given["instructions"]),
+        "instructions": read_instructions(resolved["instructions"]),
         "thoughts": given["thoughts"],
     }
 
 
-def with_limits(base: Any, changes: Mapping[str, Any]) -> Any:
-    """`base` with the named limits changed; `none` and `off` mean no limit."""
+def with_limits(
+    base: Any, changes: Mapping[str, Any], sources: Mapping[str, Source] | None = None
+) -> Any:
+    """`base` with the named limits changed; `none` and `off` mean no limit. `sources` says where
+    each one was written, else it was a flag."""
     from pydantic import ValidationError
 
     from headway.limits import Limits
@@ -77,25 +88,27 @@ def with_limits(base: Any, changes: Mapping[str, Any]) -> Any:
     except ValidationError as error:
         name = str(error.errors()[0]["loc"][0])
         known = ", ".join(Limits.model_fields)
+        where = place("limit", (sources or {}).get(name, "flag"))
         if name not in Limits.model_fields:
-            raise HeadwayError(f"--limit has no {one_line(name)!r}; it has {known}") from error
+            raise HeadwayError(f"{where} has no {one_line(name)!r}; it has {known}") from error
         kind = "a whole number" if name in _WHOLE else "a number"
         least = "from 0 up" if name == "tool_calls" else "above 0"
         off = ", or none" if name not in _ALWAYS else " (it cannot be off)"
         raise HeadwayError(
-            f"--limit {name} takes {kind} {least}{off}, not {one_line(str(changes[name]))!r}; "
+            f"{where}: {name} takes {kind} {least}{off}, not {one_line(str(changes[name]))!r}; "
             f"the limits are {known}"
         ) from error
 
 
-def read_instructions(path: str | None) -> str:
+def read_instructions(given: Resolved) -> str:
     """The text of the instructions file, empty without one."""
-    if path is None:
+    if given.value is None:
         return ""
     try:
-        return absolute(path).read_text(encoding="utf-8")
+        return absolute(given.value).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise HeadwayError(f"cannot read --instructions {path}: {error}") from error
+        where = place("instructions", given.source)
+        raise HeadwayError(f"cannot read the file of {where}: {error}") from error
 
 
 def text_of(word: str) -> str:

@@ -38,10 +38,6 @@ class Setting:
     default: Any = None
     choices: tuple[str, ...] = ()
 
-    @property
-    def variable(self) -> str:
-        return PREFIX + self.name.upper()
-
 
 @dataclass(frozen=True)
 class Resolved:
@@ -71,6 +67,13 @@ SETTINGS: Final = (
     Setting("instructions", "text"),
     Setting("thoughts", "switch", False),
 )
+
+
+def place(name: str, source: Source) -> str:
+    """Where a value of the setting `name` was written, for a message about it."""
+    if source == "flag":
+        return "--" + name.replace("_", "-")
+    return PREFIX + name.upper() if source == "environment" else f"{name} in config.toml"
 
 
 def resolve(
@@ -138,16 +141,17 @@ def _one(
     environ: Mapping[str, str],
     config: Mapping[str, Any],
 ) -> Resolved:
-    given: list[Resolved] = []
+    raw: list[tuple[Source, Any]] = []
     if flags.get(setting.name) is not None:
-        flag = "--" + setting.name.replace("_", "-")
-        given.append(Resolved(_parse(setting, flags[setting.name], flag), "flag"))
-    if environ.get(setting.variable):
-        words = _words(setting, environ[setting.variable])
-        given.append(Resolved(_parse(setting, words, setting.variable), "environment"))
+        raw.append(("flag", flags[setting.name]))
+    if text := environ.get(PREFIX + setting.name.upper()):
+        raw.append(("environment", _words(setting, text)))
     if setting.name in config:
-        value = _parse(setting, config[setting.name], f"{setting.name} in config.toml")
-        given.append(Resolved(value, "config file"))
+        raw.append(("config file", config[setting.name]))
+    given = [
+        Resolved(_parse(setting, value, place(setting.name, source)), source)
+        for source, value in raw
+    ]
     if not given:
         return Resolved(setting.default, "default")
     if setting.kind == "table":

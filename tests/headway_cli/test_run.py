@@ -164,6 +164,23 @@ def test_a_script_is_found_again_from_another_folder(
     assert headway("resume", "otter", "more").code == 0
 
 
+@pytest.mark.parametrize("limit", ["model_calls=0", "turns=1"])
+def test_a_wrong_limit_names_where_it_was_written(
+    headway: Headway,
+    script: Script,
+    workspace: Path,
+    own_home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    limit: str,
+) -> None:
+    run = ("run", "x", "-C", str(workspace), "--model", script([DONE]))
+    (own_home / "config.toml").write_text(f"[limit]\n{limit}\n")
+    assert "headway: limit in config.toml" in headway(*run).err
+    monkeypatch.setenv("HEADWAY_LIMIT", limit)
+    assert "headway: HEADWAY_LIMIT" in headway(*run).err
+    assert "headway: --limit" in headway(*run, "--limit", limit).err
+
+
 def test_an_empty_name_is_no_thread(headway: Headway, script: Script, otter: Path) -> None:
     place = ("-C", str(otter), "--model", script([DONE]))
     for argv in (("run", "x", *place, "--thread", ""), ("show", ""), ("undo", ""), ("rm", "")):

@@ -113,7 +113,7 @@ def limits(given: Resolved, before: Mapping[str, str]) -> dict[str, Any]:
             "value": value,
             "source": _source("limit", given.keys.get(name, "default"), before),
         }
-        for name, value in with_limits(WORK, given.value).model_dump().items()
+        for name, value in with_limits(WORK, given.value, given.keys).model_dump().items()
     }
 
 
