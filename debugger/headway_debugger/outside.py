@@ -11,8 +11,9 @@ from langgraph.types import StateSnapshot
 from headway.check import files_left
 from headway.history import open_calls
 from headway.state import Gap
-from headway_debugger.files import OUTSIDE
+from headway_debugger.files import FILES, OUTSIDE
 from headway_debugger.threads import Thread
+from headway_debugger.tree import TreeNode
 from headway_debugger.undo_notes import Undo
 from headway_tools.snapshots import Change, Snapshots, without_indexes
 from headway_tools.storage import FolderStorage
@@ -22,43 +23,59 @@ CHECK: Final = "check"
 
 @dataclass(frozen=True)
 class CutOff:
-    """What a killed run was doing in its folder."""
+    """What a run was doing when it was killed."""
 
-    root: Path | None = None
     calls: tuple[ToolCall, ...] = ()
     """Begun and not recorded: they may have run, in whole or in part."""
     files: tuple[str, ...] = ()
     """Snapshots after the calls of that step that were recorded."""
+    before: str = ""
+    """The snapshot before the first of `calls`."""
 
 
-def cut_off(thread: Thread) -> CutOff:
-    """The step that the newest run of a thread was killed in; empty where it was not."""
-    if thread.record.status is not None or thread.record.moved:
+def standing(thread: Thread, root: Path) -> TreeNode | None:
+    """The tip of the branch that was last at work in `root`: the current one where it works there,
+    else the newest that does."""
+    current = thread.tree.branches[thread.branch("")].tip
+    tips = sorted((branch.tip for branch in thread.tree.branches.values()), key=lambda tip: tip.id)
+    for tip in (current, *reversed(tips)):
+        if thread.root_of(thread.state(tip)) == root:
+            return tip
+    return None
+
+
+def cut_off(thread: Thread, root: Path) -> CutOff:
+    """The step that the last run in `root` was killed in; empty where it was not killed in one."""
+    node = standing(thread, root)
+    if node is None or thread.record.left:
         return CutOff()
-    tip = thread.backend.snapshot(thread.id, thread.node().id)
-    root, waiting = thread.root_of(tip.values), {task.name: task.id for task in tip.tasks}
+    tip = thread.backend.snapshot(thread.id, node.id)
+    waiting = {task.name: task.id for task in tip.tasks}
     if "tools" in waiting:
-        return _cut_off_calls(thread, root, tip, waiting["tools"])
-    check = thread.record.kept(thread.heads.load().current).options.get("check")
+        return _cut_off_calls(thread, tip, waiting["tools"])
+    check = thread.record.kept(node.branch).options.get("check")
     if "verify" in waiting and check:
-        return CutOff(root, (ToolCall(name=CHECK, args={"command": check}, id=None),))
+        call = ToolCall(name=CHECK, args={"command": check}, id=None)
+        return CutOff((call,), before=tip.values.get(FILES) or "")
     return CutOff()
 
 
-def _cut_off_calls(thread: Thread, root: Path, tip: StateSnapshot, task: str) -> CutOff:
+def _cut_off_calls(thread: Thread, tip: StateSnapshot, task: str) -> CutOff:
     begun: list[ToolCall] = []
     files: list[str] = []
+    before: list[str] = []
     journal = FolderStorage(thread.home).journal(thread.id)
     try:
         for call in open_calls(tip.values.get("messages") or []).calls:
             entry = journal.lookup(f"{task}/{call['id']}")
             if entry is not None and entry.ref is None:
                 begun.append(call)
+                before.append(entry.before or "")
             elif entry is not None and entry.ref is not None and entry.ref.get("after"):
                 files.append(entry.ref["after"])
     finally:
         journal.close()
-    return CutOff(root, tuple(begun), tuple(files))
+    return CutOff(tuple(begun), tuple(files), next(iter(before), ""))
 
 
 def others_changes(
@@ -67,15 +84,12 @@ def others_changes(
     """Paths in `root` that neither a verb nor a run of this thread left so; what has changed
     since a call of a killed run began, or a restore that was killed, counts as its own where no
     other thread was at work there (`undisturbed`)."""
-    if undisturbed and (undo.under_way == str(root) or (cut.calls and cut.root == root)):
+    if undisturbed and (undo.under_way == str(root) or cut.calls):
         return []
-    here, found = snapshots.take(root), list[str]()
-    for state in dict.fromkeys(_left(thread, root, undo, cut)):
-        if state and snapshots.holds(state):
-            found = [change.path for change in without_indexes(snapshots.diff(state, here))]
-            if not found:
-                break
-    return found
+    here = snapshots.take(root)
+    known = [state for state in _left(thread, root, undo, cut) if state and snapshots.holds(state)]
+    found = (without_indexes(snapshots.diff(state, here)) for state in dict.fromkeys(known))
+    return min(([change.path for change in changes] for changes in found), key=len, default=[])
 
 
 def changed_meanwhile(
@@ -92,12 +106,20 @@ def changed_meanwhile(
 
 
 def gaps_in(thread: Thread, root: Path) -> Sequence[Gap]:
-    """What others changed in `root` until now: on the current branch where it works there, else
-    on the newest that does."""
-    current = thread.tree.branches[thread.branch("")].tip
-    tips = sorted((branch.tip for branch in thread.tree.branches.values()), key=lambda tip: tip.id)
-    states = (thread.state(tip) for tip in (current, *reversed(tips)))
-    return next((v.get(OUTSIDE) or () for v in states if thread.root_of(v) == root), ())
+    """What others changed in `root` until now."""
+    node = standing(thread, root)
+    return (thread.state(node).get(OUTSIDE) or ()) if node else ()
+
+
+def patch_of_crash(thread: Thread, node: TreeNode) -> str:
+    """What has changed since the call began that a run was killed in after `node`, as a unified
+    diff; empty where none was, or nothing has."""
+    root = thread.root_of(thread.state(node))
+    cut = cut_off(thread, root) if standing(thread, root) is node else CutOff()
+    if not cut.before:
+        return ""
+    with thread.snapshots() as snapshots:
+        return snapshots.patch(cut.before, snapshots.take(root))
 
 
 def _left(thread: Thread, root: Path, undo: Undo, cut: CutOff) -> list[str | None]:
@@ -109,6 +131,6 @@ def _left(thread: Thread, root: Path, undo: Undo, cut: CutOff) -> list[str | Non
     return [
         thread.record.left,
         undo.seen.get(str(root)),
-        *(cut.files if cut.root == root else ()),
+        *cut.files,
         *(files_left(values) for values in ends if thread.root_of(values) == root),
     ]

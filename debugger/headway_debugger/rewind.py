@@ -195,7 +195,8 @@ def _bring(
     _stand_again(to.root, force=force)
     look = nullcontext(thread.turns(to.root).look()) if dry_run else thread.changing(to.root)
     with look as turn:
-        notes, cut, current = load_undo(thread.folder), cut_off(thread), thread.heads.load().current
+        notes, cut = load_undo(thread.folder), cut_off(thread, to.root)
+        current = thread.heads.load().current
         outside = _outside(thread, snapshots, to, notes, cut, undisturbed=turn.undisturbed)
         branch = to.put.branch if to.put else current
         if not dry_run:
@@ -206,9 +207,8 @@ def _bring(
         done = restore(snapshots, to.files, to.root, known=None, dry_run=dry_run)
         if not dry_run:
             save_undo(thread.folder, replace(load_undo(thread.folder), under_way=""))
-    calls = cut.calls if cut.root == to.root else ()
     step = to.node or thread.node()
-    facts = (to.undone, current, branch, step, to.folder, calls, tuple(outside))
+    facts = (to.undone, current, branch, step, to.folder, cut.calls, tuple(outside))
     return Rewound(done.root, done.changes, done.report, *facts)
 
 

@@ -156,6 +156,7 @@ def _record(before: ThreadRecord, branch: str, parts: Parts, options: Options) -
             "root": str(settings.root) if settings.root else None,
             "status": None,
             "moved": "",
+            "left": "",
         }
     )
 

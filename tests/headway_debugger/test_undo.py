@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kills_support import killed
+from kills_support import killed, stopped
 
 from headway import Outcome, run_agent
 from headway.threads import load_record, word_for
 from headway_debugger.branching import fork_thread
 from headway_debugger.cleanup import remove_thread
+from headway_debugger.outside import patch_of_crash
 from headway_debugger.rewind import restore_thread, undo_thread
 from headway_debugger.threads import Thread, open_thread
 from headway_debugger.tree import TreeNode
@@ -138,6 +139,36 @@ def test_what_a_killed_call_had_changed_goes_back_with_its_run(workspace: Path, 
         assert made(workspace) == {"one", "two"}
         undo_thread(thread)
     assert made(workspace) == set()
+
+
+def test_what_a_killed_call_left_stays_its_runs_after_a_fork(workspace: Path, home: Home) -> None:
+    killed(workspace, "echo 1 > one; sleep 300", "one")
+    with open_thread(home, "t") as thread:
+        first, tip = thread.tree.branches["main"].nodes[0], thread.node()
+        assert "b/one" in patch_of_crash(thread, tip)
+        assert "b/two" not in patch_of_crash(thread, tip)
+        assert patch_of_crash(thread, first) == ""
+        fork_thread(thread, tip)
+        told = restore_thread(thread.again(), first, dry_run=True)
+        assert ([call["id"] for call in told.may_have_run], told.outside) == (["c1"], ())
+        restore_thread(thread.again(), first)
+        assert made(workspace) == set()
+        (workspace / "mine").write_text("mine")
+        with pytest.raises(HeadwayError, match=r"\(mine\)"):
+            undo_thread(thread.again())
+
+
+def test_what_changed_after_a_run_was_stopped_in_a_call_is_not_its_own(
+    workspace: Path, home: Home
+) -> None:
+    stopped(workspace, "echo 1 > one; sleep 300", "one")
+    with open_thread(home, "t") as thread:
+        fork_thread(thread, thread.node())
+        first = thread.tree.branches["main"].nodes[0]
+        assert restore_thread(thread.again(), first, dry_run=True).outside == ()
+        (workspace / "mine").write_text("mine")
+        with pytest.raises(HeadwayError, match=r"\(mine\)"):
+            restore_thread(thread.again(), first)
 
 
 def test_what_changed_after_a_killed_run_went_on_is_not_its_own(

@@ -10,6 +10,7 @@ from headway_cli.steps import branch_table, messages_text, pretty, results_text,
 from headway_cli.streams import put
 from headway_cli.terminal import one_line, terminal_of, visible
 from headway_cli.threads import opened, split_step
+from headway_debugger.outside import patch_of_crash
 from headway_debugger.requests import SentRequest, request_at
 from headway_debugger.results import results_of
 from headway_debugger.threads import Thread
@@ -94,9 +95,13 @@ def _step(thread: Thread, node: TreeNode) -> str:
 
 
 def _files(thread: Thread, node: TreeNode) -> str:
-    """The diff between the files of the step before and this step's."""
-    patch = thread.patch(node)
-    return visible(patch).rstrip() if patch else f"step {node.name} changed no file"
+    """The diff between the files of the step before and this step's; after a kill also what the
+    call left that was under way."""
+    patch, crash = thread.patch(node), patch_of_crash(thread, node)
+    parts = [visible(patch).rstrip() if patch else f"step {node.name} changed no file"]
+    if crash:
+        parts.append(f"since the call began that headway was killed in:\n{visible(crash).rstrip()}")
+    return "\n\n".join(parts)
 
 
 def _json(thread: Thread) -> str:
