@@ -40,16 +40,18 @@ class SentRequest:
 def request_at(thread: Thread, node: TreeNode) -> SentRequest:
     """The request of a step: with the model, protocol and window that its reply names, and the
     limits of its part of the thread. `HeadwayError`: the model was not asked there."""
-    facts = _facts(thread, node)
+    asked = _asked(thread, node)
+    facts = _facts(thread, asked) if asked else {}
     options: Any = stored_options(thread.record, node.branch)
     options |= {key: facts[key] for key in ("window", "protocol") if key in facts}
     if limits := _limits(thread, node):
         options["limits"] = limits
     model = str(facts.get("model") or thread.record.kept(node.branch).model or "")
     parts = make_parts(model or None, tools=None, name="headway", options=options)
+    shortened = {"hw_window": thread.state(asked).get("hw_window", {})} if asked else {}
 
     def rebuilt(values: Mapping[str, Any]) -> SentRequest:
-        known: Any = values
+        known: Any = {**values, **shortened}
         made = build(known, parts=parts, context=Context())
         tools = [convert_to_openai_tool(tool) for tool in made.tools]
         protocol = str(facts.get("protocol") or "native")
@@ -61,12 +63,17 @@ def request_at(thread: Thread, node: TreeNode) -> SentRequest:
     return found
 
 
-def _facts(thread: Thread, node: TreeNode) -> Mapping[str, Any]:
-    """What the reply of this step, or of the one that follows, keeps of its request."""
+def _asked(thread: Thread, node: TreeNode) -> TreeNode | None:
+    """The step that asked the model: this one, or the one that follows. Its state holds what its
+    request left out, also where a server had refused a longer one."""
     line = thread.tree.branches[node.branch].nodes
     later = line[line.index(node) :]
-    asked = next((step for step in later[:2] if "agent" in step.writers), None)
-    replies = thread.step(asked).messages if asked else ()
+    return next((step for step in later[:2] if "agent" in step.writers), None)
+
+
+def _facts(thread: Thread, asked: TreeNode) -> Mapping[str, Any]:
+    """What the reply keeps of its request."""
+    replies = thread.step(asked).messages
     return next((meta(m).get("sent", {}) for m in replies if isinstance(m, AIMessage)), {})
 
 

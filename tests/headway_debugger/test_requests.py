@@ -4,8 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.messages import AIMessage
 
 from headway import Limits, run_agent
+from headway.models.failure import ModelFailure
 from headway.testing import PolicyModel
 from headway.threads import load_record, save_record
 from headway_debugger.requests import SentRequest, request_at
@@ -53,6 +55,28 @@ def test_every_request_is_shown_as_the_model_got_it(workspace: Path, home: Home)
         assert [m.content for m in sent.messages] == [m.content for m in messages]
         assert sent.tools == tools
         assert sent.differs == []
+
+
+def test_a_request_that_was_refused_as_too_long_is_shown_as_it_was_sent_then(
+    workspace: Path, home: Home
+) -> None:
+    sent: list[Any] = []
+
+    def policy(messages: Any, tools: Any) -> AIMessage:
+        sent.append(messages)
+        number = len(sent)
+        if number == 4:
+            raise ModelFailure("context_length", "too long")
+        calls = [bash(f"seq {number}000 {number}999", f"c{number}")] if number < 7 else []
+        return AIMessage("" if calls else "done", tool_calls=calls)
+
+    run_agent("count", model=PolicyModel(policy=policy), workspace=workspace, thread_id="t")
+    del sent[3]
+    shown = requests(home)
+    assert len(str(sent[3])) < len(str(sent[2]))
+    assert [[m.content for m in one.messages] for one in shown] == [
+        [m.content for m in messages] for messages in sent
+    ]
 
 
 def test_what_was_otherwise_is_named(workspace: Path, home: Home) -> None:
