@@ -13,6 +13,9 @@ BESIDE: Final = (
     "WARNING: also at work in this folder: {}. Calls that change files take turns; undo of the one "
     "asks for --force before it removes the other's changes."
 )
+NOTE_LINES: Final = 12
+NOTE_WIDTH: Final = 400
+"""Columns of a note's line where the terminal sets no bound."""
 _FIRST_ARGUMENTS: Final = ("command", "path", "thought", "question", "output", "query")
 """The argument that says most about a call, by name."""
 
@@ -56,8 +59,15 @@ def _observation(event: Event, terminal: Terminal) -> str:
 
 
 def _note(event: Event, terminal: Terminal) -> str:
-    text = one_line(f"{event.get('about', 'note')}: {event.get('text', '')}")
-    return paint(clip(f"{INDENT}{text}", terminal.width), "yellow", terminal)
+    """The first line, and of more than one (a red check's output) the last below it."""
+    text = visible(f"{event.get('about', 'note')}: {event.get('text', '')}")
+    first, *rest = [line for line in text.splitlines() if line.strip()]
+    kept = rest[-NOTE_LINES:]
+    hidden = len(rest) - len(kept)
+    lines = [first, *([f"{INDENT}… {hidden} lines left out"] if hidden else [])]
+    lines += [INDENT + line for line in kept]
+    width = min(terminal.width, NOTE_WIDTH)
+    return "\n".join(paint(clip(INDENT + line, width), "yellow", terminal) for line in lines)
 
 
 _RENDERERS: Final[dict[str, Callable[[Event, Terminal], str]]] = {

@@ -51,6 +51,18 @@ def test_each_event_is_one_line(event: dict[str, object], line: str) -> None:
     assert render(event, WIDE) == line
 
 
+def test_a_note_of_many_lines_shows_its_first_and_its_last_ones() -> None:
+    output = "\n".join(f"line   {number}" for number in range(1, 31))
+    event = {"type": "note", "about": "verify", "text": f"the check is red:\n{output}\n\n"}
+    assert render(event, WIDE).splitlines() == [
+        "    verify: the check is red:",
+        "        … 18 lines left out",
+        *(f"        line   {number}" for number in range(19, 31)),
+    ]
+    endless = {"type": "note", "about": "verify", "text": "red:\n" + "x" * 10**6}
+    assert len(render(endless, Terminal(width=10**9))) < 1000
+
+
 def test_a_narrow_terminal_cuts_lines_and_says_so() -> None:
     event = {"type": "call", "turn": 1, "tool": "bash", "args": {"command": "x" * 100}}
     assert render(event, Terminal(width=30)) == " 1  bash " + "x" * 20 + "…"
