@@ -1,4 +1,4 @@
-"""The checkpoints in PostgreSQL, from the extra `headway[postgres]`: a pool, tables made once.
+"""The checkpoints in PostgreSQL, from the extra `postgres`: a pool, tables made once.
 
 PostgreSQL refuses text and numbers that its JSON cannot hold. What stands in such places is
 cleaned on the way, so no odd name or number ever breaks the write of a step.

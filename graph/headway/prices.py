@@ -3,6 +3,8 @@
 from functools import lru_cache
 from typing import Any, Final
 
+from headway.extras import how_to_install
+
 Price = tuple[float, float]
 """US dollars for a million input tokens and a million output tokens; (0, 0) is free."""
 
@@ -41,7 +43,7 @@ def cost_of(
 
 def unknown(model: str) -> str:
     """The sentence that says once why a limit of cost cannot hold."""
-    fix = "" if _data() else "; install headway[prices], which knows most models"
+    fix = "" if _data() else f"; the extra `prices` knows most models: {how_to_install('prices')}"
     return f"the price of {model} is not known, so only the other limits hold{fix}"
 
 

@@ -14,6 +14,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
+from headway.extras import how_to_install
 from headway_tools.errors import HeadwayError
 from headway_tools.home import Home
 
@@ -46,7 +47,7 @@ def _postgres() -> ModuleType:
         return importlib.import_module("headway.postgres")
     except ImportError as error:
         raise HeadwayError(
-            f"{POSTGRES} is set, but {error.name} is missing: pip install 'headway[postgres]'"
+            f"{POSTGRES} is set, but {error.name} is missing: {how_to_install('postgres')}"
         ) from error
 
 

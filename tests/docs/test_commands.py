@@ -106,6 +106,6 @@ def test_a_command_of_others_is_known(line: str) -> None:
 
 def test_the_extras_exist() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    named = {extra for page in PAGES for extra in re.findall(r"headway\[(\w+)\]", page.read_text())}
+    named = {extra for page in PAGES for extra in re.findall(r"'\.\[(\w+)\]'", page.read_text())}
     assert named
     assert named <= set(project["optional-dependencies"])

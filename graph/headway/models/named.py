@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from langchain_core.language_models import BaseChatModel
 from pydantic import SecretStr, ValidationError
 
+from headway.extras import how_to_install
 from headway.testing import ScriptedModel
 from headway_tools.errors import HeadwayError
 from headway_tools.home import absolute
@@ -31,7 +32,7 @@ def open_model(
 
     `openai:NAME` (or NAME alone) is any OpenAI-compatible chat completions endpoint; `base_url`
     else OPENAI_API_BASE else OPENAI_BASE_URL says where. `scripted:FILE` plays a JSON-lines
-    script. Other providers are LangChain's, from the extra `headway[providers]`.
+    script. Other providers are LangChain's, from the extra `providers`.
 
     Args:
         name: `provider:model`.
@@ -110,8 +111,9 @@ def _open_other(
         from langchain.chat_models import init_chat_model
     except ImportError as error:
         raise HeadwayError(
-            f"{name}: other providers need `pip install 'headway[providers]'` and the provider's "
-            "package; any OpenAI-compatible endpoint works as openai:NAME with OPENAI_BASE_URL"
+            f"{name}: other providers need the extra `providers` and the provider's package: "
+            f"{how_to_install('providers', f'langchain-{provider}')}; any OpenAI-compatible "
+            "endpoint works as openai:NAME with OPENAI_BASE_URL"
         ) from error
     given = {"base_url": base_url, "api_key": api_key}
     options: dict[str, Any] = {key: value for key, value in given.items() if value} | args

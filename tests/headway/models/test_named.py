@@ -82,7 +82,9 @@ def test_other_providers_are_opened_by_their_own_class() -> None:
 
 def test_without_the_extra_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "langchain.chat_models", None)
-    with pytest.raises(HeadwayError, match=r"pip install 'headway\[providers\]'"):
+    with pytest.raises(
+        HeadwayError, match=r"uv tool install '\.\[providers\]' --with langchain-anthropic"
+    ):
         open_model("anthropic:claude", api_key="k")
 
 
