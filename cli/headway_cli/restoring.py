@@ -9,6 +9,8 @@ from headway_debugger.files import Restored, named
 from headway_debugger.rewind import Rewound
 from headway_tools.snapshots import Change
 
+NOT_KEPT: Final = " (no snapshot holds it: gone for good)"
+
 MOST_LINES: Final = 30
 """Files that are named without --all."""
 
@@ -80,4 +82,5 @@ def _first(lines: list[str], *, every: bool) -> list[str]:
 
 def _line(change: Change) -> str:
     word = "remove" if change.after is None else "write"
-    return f"  {word:<7} {path_text(change.path)}"
+    gone = change.before is not None and change.before.kind == "unkept"
+    return f"  {word:<7} {path_text(change.path)}{NOT_KEPT if gone else ''}"

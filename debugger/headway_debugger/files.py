@@ -84,20 +84,22 @@ def restore(
     root: Path,
     *,
     known: str | None,
+    made: str = "",
     force: bool = False,
     dry_run: bool = False,
 ) -> Restored:
     """Bring the folder `root` back to `snapshot`, or with `dry_run` only say what would change.
 
-    `known` is the last state of `root` that headway saw. `HeadwayError`: something else changed
+    `known` is the last state of `root` that headway saw. Large files, which no snapshot holds,
+    stay, unless they are as in the snapshot `made`. `HeadwayError`: something else changed
     `root` since then, and `force` was not given.
     """
-    changes = snapshots.plan(snapshot, root)
+    changes = snapshots.plan(snapshot, root, made=made)
     if not changes or dry_run:
         return Restored(root, changes, None)
     if not force:
         refuse_outside(snapshots, known, root)
-    return Restored(root, changes, snapshots.restore(snapshot, root))
+    return Restored(root, changes, snapshots.restore(snapshot, root, made=made))
 
 
 def refuse_outside(snapshots: Snapshots, known: str | None, root: Path) -> None:

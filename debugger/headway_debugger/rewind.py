@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from langchain_core.messages import ToolCall
 
+from headway.check import files_left
 from headway.heads import MAIN
 from headway.state import Gap
 from headway.threads import Moved
@@ -80,6 +81,8 @@ class _Target:
     undone: Undone = ""
     put: Put | None = None
     """What is taken back."""
+    made: str = ""
+    """How the run left the files that is taken back: its large files go, too."""
 
 
 def restore_thread(
@@ -133,20 +136,24 @@ def _before(
 ) -> _Target:
     """Where the run at the end of `line` began, or the later restore or fork on its way."""
     tip = line[-1]
-    values, root = thread.state(tip), thread.root_of(thread.state(tip))
-    run = values.get("hw_run") or {}
+    values: Any = thread.state(tip)
+    root, run, made = thread.root_of(values), values.get("hw_run") or {}, files_left(values)
     node = before_run(thread, tip, run["id"]) if run.get("files_at_start") else None
     later = {n.id for n in (line[line.index(node) + 1 :] if node in line else line)}
+
+    def target(files: str, at: TreeNode | None, gaps: Sequence[Gap]) -> _Target:
+        return _Target(root, files, at, folder, gaps, "run", made=made)
+
     if put is not None and put.at in later and put.root == str(root):
         at = thread.tree.nodes[put.at]
-        return _Target(root, put.after, at, folder, thread.state(at).get(OUTSIDE) or (), "run")
+        return target(put.after, at, thread.state(at).get(OUTSIDE) or ())
     if begin is not None and begin.id in later:
         seen = seen_at(thread.backend, thread.tree, begin)
-        return _Target(root, seen[FILES], begin, folder, seen.get(OUTSIDE) or (), "run")
+        return target(seen[FILES], begin, seen.get(OUTSIDE) or ())
     if not run.get("files_at_start"):
         raise HeadwayError(f"thread {thread.id} has nothing to undo")
     gaps = (values.get(OUTSIDE) or ())[: run.get("outside_at_start", 0)]
-    return _Target(root, run["files_at_start"], node, folder, gaps, "run")
+    return target(run["files_at_start"], node, gaps)
 
 
 def before_run(thread: Thread, tip: TreeNode, run_id: str) -> TreeNode | None:
@@ -204,9 +211,11 @@ def _bring(
                 refuse_changed(to.root, outside)
             turn.sign()
             branch = _noted(thread, snapshots, to, notes)
-        done = restore(snapshots, to.files, to.root, known=None, dry_run=dry_run)
+        done = restore(snapshots, to.files, to.root, known=None, made=to.made, dry_run=dry_run)
         if not dry_run:
-            save_undo(thread.folder, replace(load_undo(thread.folder), under_way=""))
+            notes = load_undo(thread.folder)
+            seen = {**notes.seen, str(to.root): snapshots.take(to.root)}
+            save_undo(thread.folder, replace(notes, seen=seen, under_way=""))
     step = to.node or thread.node()
     facts = (to.undone, current, branch, step, to.folder, cut.calls, tuple(outside))
     return Rewound(done.root, done.changes, done.report, *facts)
@@ -226,7 +235,7 @@ def _outside(
     since = others_changes(thread, snapshots, to.root, notes, cut, undisturbed=undisturbed)
     if to.put is not None:
         return since
-    changes = snapshots.plan(to.files, to.root)
+    changes = snapshots.plan(to.files, to.root, made=to.made)
     before = changed_meanwhile(snapshots, to.gaps, gaps_in(thread, to.root), changes)
     return sorted({*since, *before})
 
@@ -249,8 +258,7 @@ def _noted(thread: Thread, snapshots: Snapshots, to: _Target, notes: Undo) -> st
         puts = [replace(put, at=at) if put.at == node else put for put in notes.puts]
         if not to.undone:
             puts.append(Put(root, snapshots.take(to.root), to.files, current, at))
-    seen = {**notes.seen, root: to.files}
-    save_undo(thread.folder, replace(notes, puts=puts, seen=seen, under_way=root))
+    save_undo(thread.folder, replace(notes, puts=puts, under_way=root))
     _switch(thread, branch, "undone" if to.undone else "restored")
     return branch
 

@@ -1,5 +1,6 @@
 """What `undo` takes back, on which branch, and whose changes it leaves alone."""
 
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -200,3 +201,37 @@ def test_a_thread_that_was_restored_and_undone_can_be_removed(
     assert remove_thread(home, "t") == "t"
     assert not home.thread("t").path.exists()
     assert made(workspace) == {"one", "two"}
+
+
+LARGE = bash("mkdir d; truncate -s 65M d/large; echo 1 > one")
+
+
+def test_a_large_file_that_the_run_made_goes_with_its_run(workspace: Path, home: Home) -> None:
+    run("first", workspace, LARGE, "done")
+    with open_thread(home, "t") as thread:
+        told = undo_thread(thread, dry_run=True)
+        assert {change.path for change in told.changes} == {"d", "d/large", "one"}
+        undo_thread(thread)
+    assert not (workspace / "d").exists()
+
+
+def test_a_large_file_that_is_not_as_the_run_left_it_stays(workspace: Path, home: Home) -> None:
+    run("first", workspace, LARGE, "done")
+    os.utime(workspace / "d" / "large", (1, 1))
+    with open_thread(home, "t") as thread:
+        done = undo_thread(thread, force=True)
+    assert done.report is not None
+    assert ("d/large", "too_large") in [(note.path, note.reason) for note in done.report.notes]
+    assert (workspace / "d" / "large").exists()
+    assert not (workspace / "one").exists()
+
+
+def test_a_restore_leaves_a_large_file_and_is_taken_back_all_the_same(
+    workspace: Path, home: Home
+) -> None:
+    run("first", workspace, LARGE, "done")
+    with open_thread(home, "t") as thread:
+        restore_thread(thread, thread.tree.branches["main"].nodes[0])
+        assert (workspace / "d" / "large").exists()
+        assert undo_thread(thread.again()).undone == "restore"
+    assert (workspace / "one").exists()

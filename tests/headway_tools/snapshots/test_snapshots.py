@@ -163,6 +163,30 @@ def test_what_is_not_kept_is_named_and_left_alone(root: Path, tmp_path: Path) ->
     snapshots.close()
 
 
+def test_a_large_file_goes_where_it_is_as_it_was_made_and_stays_else(
+    root: Path, tmp_path: Path
+) -> None:
+    snapshots = Snapshots(tmp_path / "store", max_file_bytes=1000)
+    snapshot = snapshots.take(root)
+    (root / "made").mkdir()
+    for name in ("same", "changed", "touched"):
+        (root / "made" / name).write_bytes(b"x" * 2000)
+    made = snapshots.take(root)
+    (root / "made/changed").write_bytes(b"x" * 3000)
+    os.utime(root / "made/touched", ns=(1, 1))
+    (root / "made/other").write_bytes(b"x" * 2000)
+    assert [c.path for c in snapshots.plan(snapshot, root, made=made)] == ["made/same"]
+    report = snapshots.restore(snapshot, root, made=made)
+    assert named(report.notes) == {
+        "made": "not_empty",
+        "made/changed": "too_large",
+        "made/other": "too_large",
+        "made/touched": "too_large",
+    }
+    assert {path.name for path in (root / "made").iterdir()} == {"changed", "other", "touched"}
+    snapshots.close()
+
+
 def test_a_file_that_grew_too_large_is_replaced_and_that_is_said(
     root: Path, tmp_path: Path
 ) -> None:

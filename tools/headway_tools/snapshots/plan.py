@@ -1,8 +1,8 @@
 """What a restore will do and what it leaves alone: decided before anything is touched.
 
 A restore destroys nothing that a snapshot of the present state could not bring back: paths that
-are not in the target and not kept either stay, and so do the folders they lie in. Git's object
-stores only grow.
+are not in the target and not kept either stay, and so do the folders they lie in, but for large
+files of one's own making that are as they were made. Git's object stores only grow.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -19,15 +19,18 @@ class Plan:
 
 
 def make_plan(
-    changes: Iterable[Change], present: Iterable[Note], in_target: Callable[[bytes], bool]
+    changes: Iterable[Change],
+    present: Iterable[Note],
+    in_target: Callable[[bytes], bool],
+    is_own: Callable[[Change], bool],
 ) -> Plan:
     """Sort `changes` (present state → target) into what is done and what is not.
 
     `present` are the notes of the present state, `in_target` says whether the target holds a
-    folder at a path.
+    folder at a path, `is_own` whether a file that is not kept may be removed.
     """
     wanted = [change for change in changes if not _grows_only(change, in_target)]
-    left = [*_unkept(wanted), *(note for note in present if _is_left(note))]
+    left = [*_unkept(wanted, is_own), *(note for note in present if _is_left(note))]
     occupied = {folder for note in left for folder in ancestors(note.raw)}
     done: list[Change] = []
     notes = [note for note in left if note.reason != "excluded"]
@@ -39,7 +42,7 @@ def make_plan(
             reason: Reason = "not_empty" if change.after is None else "blocked"
             notes.append(Note(change.raw, reason))
             continue
-        if change.before is not None and change.before.kind == "unkept":
+        if change.after is not None and change.before and change.before.kind == "unkept":
             notes.append(Note(change.raw, "replaced", change.before.size))
         done.append(change)
     return Plan(done, notes)
@@ -52,12 +55,14 @@ def _grows_only(change: Change, in_target: Callable[[bytes], bool]) -> bool:
     return store is not None and in_target(store)
 
 
-def _unkept(changes: Iterable[Change]) -> Iterator[Note]:
+def _unkept(changes: Iterable[Change], is_own: Callable[[Change], bool]) -> Iterator[Note]:
     """What the target does not hold, and what is here and neither in the target nor kept."""
     for change in changes:
         if change.after is not None and change.after.kind == "unkept":
             yield Note(change.raw, change.after.reason, change.after.size)
-        elif change.after is None and change.before is not None and change.before.kind == "unkept":
+        elif change.after is not None or change.before is None or is_own(change):
+            continue
+        elif change.before.kind == "unkept":
             yield Note(change.raw, change.before.reason, change.before.size)
 
 

@@ -24,18 +24,34 @@ from headway_tools.snapshots.writer import TreeWriter
 _ROUNDS = 3
 
 
-def plan_restore(states: States, now: State, target: State) -> Plan:
-    """What brings a folder from `now` to `target`, and what is left alone."""
+LARGE = ("too_large", "store_full")
+"""Reasons for which a plain file is not kept."""
+
+
+def plan_restore(states: States, now: State, target: State, made: State | None = None) -> Plan:
+    """What brings a folder from `now` to `target`, and what is left alone; large files that are as
+    in `made` are not."""
 
     def holds_folder(path: bytes) -> bool:
         entry = lookup(states.folder, target.root, path)
         return entry is not None and entry.kind == "folder"
 
-    return make_plan(states.compare(now, target), now.notes, holds_folder)
+    def is_own(change: Change) -> bool:
+        entry = change.before
+        if made is None or entry is None or entry.kind != "unkept" or entry.reason not in LARGE:
+            return False
+        then = lookup(states.folder, made.root, change.raw)
+        return then is not None and then.content == entry.content
+
+    return make_plan(states.compare(now, target), now.notes, holds_folder, is_own)
 
 
 def restore(
-    states: States, target: State, root: Path, only: Callable[[str], bool] | None = None
+    states: States,
+    target: State,
+    root: Path,
+    only: Callable[[str], bool] | None = None,
+    made: State | None = None,
 ) -> Report:
     """Restore in place, and look again: what could not be seen at first (a folder that was not
     readable) is done in a second round, and the report is of what was really reached."""
@@ -44,7 +60,7 @@ def restore(
     done: dict[bytes, Change] = {}
     tried: list[Change] = []
     for _ in range(_ROUNDS):
-        plan = plan_restore(states, now, target)
+        plan = plan_restore(states, now, target, made)
         notes.update((note.raw, note) for note in plan.notes)
         changes = plan.changes if only is None else _chosen(plan.changes, only)
         if changes in ([], tried) and not now.leftovers:
@@ -55,7 +71,7 @@ def restore(
         notes.update((note.raw, note) for note in refused)
         done.update((change.raw, change) for change in tried)
         now = states.record(root)
-    for change in plan_restore(states, now, target).changes:
+    for change in plan_restore(states, now, target, made).changes:
         done.pop(change.raw, None)
     return Report(target.id, before.id, _sorted(done.values()), sorted(notes.values(), key=_raw))
 

@@ -101,26 +101,33 @@ class Snapshots:
                 raise HeadwayError(f"{display(raw)} {what} in snapshot {snapshot}")
             return states.store.get(entry.id)
 
-    def plan(self, snapshot: str, root: Path) -> list[Change]:
+    def plan(self, snapshot: str, root: Path, *, made: str = "") -> list[Change]:
         """What `restore` would change, without doing it."""
         with self._use() as states:
-            target = states.state(snapshot)
-            plan = restoring.plan_restore(states, states.record(root), target)
+            target, own = states.state(snapshot), states.state(made) if made else None
+            plan = restoring.plan_restore(states, states.record(root), target, own)
             return without_object_stores(plan.changes)
 
     def restore(
-        self, snapshot: str, root: Path, *, only: Callable[[str], bool] | None = None
+        self,
+        snapshot: str,
+        root: Path,
+        *,
+        only: Callable[[str], bool] | None = None,
+        made: str = "",
     ) -> Report:
         """Bring the folder `root` back to the snapshot; only what differs is touched, and of that
         with `only` just the paths for which it is true.
 
         The present state is recorded first and named in the report, so that this can be undone.
-        Paths that are neither in the snapshot nor kept (see `notes`) stay. All content is
+        Paths that are neither in the snapshot nor kept (see `notes`) stay, but for large files
+        with the size and time of change that they have in the snapshot `made`. All content is
         checked before the first change. After being killed, restore again. Restored files get
         the present time: build tools compare it with outputs that snapshots may not hold.
         """
         with self._use() as states:
-            return restoring.restore(states, states.state(snapshot), root, only)
+            own = states.state(made) if made else None
+            return restoring.restore(states, states.state(snapshot), root, only, own)
 
     def extract(self, snapshot: str, folder: Path, *, original: Path | None = None) -> Report:
         """Put the snapshot into `folder`, which must not exist or be empty; all or nothing.
