@@ -1,5 +1,7 @@
 """What shortening one result costs, in ms of CPU, beside one plain copy of it."""
 
+import base64
+import random
 import time
 from collections.abc import Callable
 
@@ -7,8 +9,10 @@ from headway.truncation import TruncationLimits, shorten
 from headway_tools.results import observation
 
 LINE = "x" * 79 + "\n"
+UNLIKE = base64.encodebytes(random.Random(0).randbytes(3_700_000)).decode()
 RESULTS = {
-    "5 MB of text": LINE * 62_500,
+    "5 MB of equal lines": LINE * 62_500,
+    "5 MB of unlike lines": UNLIKE,
     "100 MB of text": LINE * 1_250_000,
     "100 MB in one line": "y" * 100_000_000,
     "8 MB of failures": "".join(f"error {i}\n" for i in range(600_000)),
