@@ -21,6 +21,11 @@ def test_a_run_in_text_and_its_continuation_with_tool_calls(
     assert [step["thought"] for step in done["steps"]] == ["it says hello", "Changed.", "Changed."]
     assert (workspace / "a.txt").read_text().startswith("bye")
 
+    asked = headway("show", "otter@7", "--request").json
+    assert (asked["protocol"], asked["as_sent"]) == ("text", True)
+    assert asked["messages"][-1]["content"].startswith("Observation: ")
+    assert f"Action Input: {edit}" in asked["messages"][-2]["content"]
+
     native = [*said, {"tool_calls": [{"name": "read_file", "args": {"path": "a.txt"}}]}, DONE]
     more = ("--model", script(native), "--protocol", "native", "--json")
     again = headway("resume", "otter", "look again", *more).json

@@ -26,9 +26,9 @@ def home(own_home: Path) -> Home:
 class Kept:
     """Remembers each request as the model got it."""
 
-    def __init__(self) -> None:
+    def __init__(self, *said: Any) -> None:
         self.requests: list[Any] = []
-        policy = replies(*SAID).policy
+        policy = replies(*(said or SAID)).policy
 
         def kept(messages: Any, tools: Any) -> Any:
             self.requests.append((messages, tools))
@@ -55,6 +55,25 @@ def test_every_request_is_shown_as_the_model_got_it(workspace: Path, home: Home)
         assert [m.content for m in sent.messages] == [m.content for m in messages]
         assert sent.tools == tools
         assert sent.differs == []
+
+
+def test_a_request_of_the_text_protocol_is_shown_as_the_text_that_was_sent(
+    workspace: Path, home: Home
+) -> None:
+    kept = Kept(
+        'Thought: I begin\nAction: bash\nAction Input: {"command": "echo 1 >> log"}\nPAUSE',
+        "Final Answer: done",
+    )
+    options: Any = {"workspace": workspace, "thread_id": "t", "protocol": "text"}
+    assert run_agent("first", model=kept.model, **options).status == "completed"
+    shown = requests(home)
+    assert len(shown) == len(kept.requests) == 2
+    for sent, (messages, _) in zip(shown, kept.requests, strict=True):
+        assert (sent.protocol, sent.differs) == ("text", [])
+        assert [(m.type, m.content) for m in sent.messages] == [
+            (m.type, m.content) for m in messages
+        ]
+    assert "Observation" in str(shown[1].messages[-1].content)
 
 
 def test_a_request_that_was_refused_as_too_long_is_shown_as_it_was_sent_then(
