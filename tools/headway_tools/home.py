@@ -1,4 +1,5 @@
-"""headway's data folder: one SQLite file of checkpoints, one folder per thread.
+"""headway's data folder: one SQLite file of checkpoints, one folder per thread, the turns taken
+in workspaces.
 
 A thread's folder holds all that its checkpoints name (journal, snapshots, private home and
 tmp of the sandbox, branch folders, locks), so removing a thread is removing a folder.
