@@ -73,6 +73,7 @@ class Environments:
             snapshots=self._snapshots(kept, workspace),
             tool_timeout=self._settings.limits.tool_timeout,
             mask=self.mask,
+            thread=thread_id,
             turns=Turns(self.home.turns(workspace.root), kept) if workspace and kept else None,
         )
 

@@ -84,7 +84,9 @@ class Outcome(BaseModel):
     structured: Any = None
     """The answer as data, with `response_format`."""
     thread: str | None = None
+    """In a larger graph the parent's."""
     checkpoint: str | None = None
+    """Of the end. None where a server or a parent saves it, which it does only then."""
     workspace: str | None = None
     usage: Usage = Usage()
     limits: dict[str, float | int | None] = Field(default_factory=dict)

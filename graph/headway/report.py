@@ -42,6 +42,7 @@ def outcome(
         answer=last_text(messages),
         verified=verified(status, report),
         structured=run.get("structured"),
+        thread=env.thread,
         workspace=str(env.workspace.path) if env.workspace else None,
         usage=usage(run),
         limits=limits.model_dump(),

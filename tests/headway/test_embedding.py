@@ -80,6 +80,15 @@ def test_the_adapter_returns_only_the_answer_and_the_outcome() -> None:
     assert texts(result) == ["3"]
     assert result["outcome"]["status"] == "completed"
     assert result["outcome"]["usage"]["tool_calls"] == 1
+    assert result["outcome"]["thread"] is None
+
+
+def test_the_outcome_names_the_parents_thread() -> None:
+    agent = adder(limits=Limits(model_calls=1))
+    result = parent_of(answer_node(agent), checkpointer=InMemorySaver()).invoke(
+        {"messages": [HumanMessage("1+2")]}, THREAD
+    )
+    assert (result["outcome"]["status"], result["outcome"]["thread"]) == ("limit", "t")
 
 
 async def test_the_adapter_for_asynchronous_parents() -> None:

@@ -34,6 +34,8 @@ class ToolEnv:
     """Seconds that one tool call may take at most."""
     mask: Callable[[str], str] = str
     """Replaces the host's secrets in a text before anything is recorded or shown."""
+    thread: str | None = None
+    """Its id; None without one."""
     turns: "Turns | None" = None
     """Taken by whatever changes files; None where nothing of the thread is kept."""
 

@@ -42,6 +42,7 @@ async def test_a_run_ends_with_its_outcome_in_a_folder_of_its_thread(
         thread, "headway", input=task("bash: echo hi > made; pwd", "say: done")
     )
     assert set(values) == {"messages", "outcome"}
+    assert values["outcome"]["thread"] == thread
     assert (values["outcome"]["status"], values["messages"][-1]["content"]) == ("completed", "done")
     assert (served.workspace(thread) / "made").read_text() == "hi\n"
     assert str(served.workspace(thread)) in values["messages"][2]["content"]
