@@ -126,3 +126,21 @@ def test_a_folder_that_cannot_be_written_is_one_error(tmp_path: Path) -> None:
         BranchLock(ThreadFolder(tmp_path / "t1"), "main").acquire(0),
     ):
         pass
+
+
+async def test_a_task_that_is_cancelled_while_it_takes_the_lock_leaves_it_free(
+    thread: ThreadFolder,
+) -> None:
+    async def hold() -> None:
+        async with BranchLock(thread, "main").acquire_async(0):
+            await asyncio.sleep(60)
+
+    for pauses in range(6):
+        task = asyncio.create_task(hold())
+        for _ in range(pauses):
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        async with BranchLock(thread, "main").acquire_async(10):
+            pass

@@ -51,13 +51,23 @@ class FileLock:
     async def acquire_async(self, seconds: float) -> AsyncIterator[Self]:
         """`acquire` for async code: the event loop goes on while it waits."""
         deadline = time.monotonic() + seconds
-        while not self.try_acquire():
+        while not await self._try_acquire_async():
             self._refuse_after(deadline)
             await asyncio.sleep(_PAUSE)
         try:
             yield self
         finally:
             self.release()
+
+    async def _try_acquire_async(self) -> bool:
+        """`try_acquire` in a thread, since servers allow no file access in theirs; a lock that
+        it takes for a task that is cancelled meanwhile is given back."""
+        trying = asyncio.get_running_loop().run_in_executor(None, self.try_acquire)
+        try:
+            return await asyncio.shield(trying)
+        except asyncio.CancelledError:
+            trying.add_done_callback(lambda _: self.release())
+            raise
 
     def _refuse_after(self, deadline: float) -> None:
         if time.monotonic() < deadline:

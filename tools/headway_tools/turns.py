@@ -5,6 +5,7 @@ A turn is a lock in the data folder; its file tells who changed files last. Runs
 folder hold a lock of their own beside it.
 """
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -73,8 +74,9 @@ class Turns:
             except Busy:
                 yield None
                 return
+            turn = await asyncio.to_thread(self._turn, lock)
             with self._noted():
-                yield self._turn(lock)
+                yield turn
 
     def look(self) -> Turn:
         """What one would have now."""
