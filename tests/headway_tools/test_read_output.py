@@ -168,6 +168,11 @@ def test_wrong_places_say_what_is_there(
     assert failure.value.code == code
 
 
+def test_a_number_of_lines_holds_behind_an_offset_too(journal: MemoryJournal) -> None:
+    page = read(id=keep(journal, "one\ntwo\nthree\n"), offset=2, lines=2)
+    assert (page["content"], page["line"], page["next"]) == ("e\ntwo\n", 1, {"start": 3})
+
+
 def test_numbers_below_one_mean_the_beginning(journal: MemoryJournal) -> None:
     output = keep(journal, "a\nb\nc")
     for start in (0, -5, "1"):

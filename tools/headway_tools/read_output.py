@@ -122,8 +122,9 @@ def _page(
     whole: str, start: int | None, lines: int | None, offset: int | None
 ) -> dict[str, object]:
     first = _offset(whole, start, offset)
+    by_line = offset is None or lines is not None
     count = PAGE_LINES if lines is None else max(lines, 1)
-    end = _fitting(whole, first, _lines_end(whole, first, count, by_line=offset is None))
+    end = _fitting(whole, first, _lines_end(whole, first, count, by_line=by_line))
     page: dict[str, object] = {
         "content": whole[first:end],
         "line": whole.count("\n", 0, first) + 1,
