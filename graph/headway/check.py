@@ -18,6 +18,7 @@ from headway.state import State
 from headway_tools.env import ToolEnv
 from headway_tools.errors import HeadwayError
 from headway_tools.sandbox import Cancel
+from headway_tools.values import plain
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ def run_check(
         read = read_form(answer, settings.response_format)
         if isinstance(read, str):
             return CheckResult(None, wrong_form=read)
-        structured = read.model_dump(mode="json")
+        structured = plain(read.model_dump(mode="json"))
     report: CheckReport | None = None
     warnings: list[str] = []
     if settings.check is not None:

@@ -23,6 +23,7 @@ from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from pydantic import BaseModel
 
 from headway import Limits, build_agent, run_agent
 from headway.testing import PolicyModel
@@ -219,6 +220,23 @@ def test_an_artifact_that_comes_from_outside_stays_its_owners_object() -> None:
     agent: Any = build_agent(replies("done"), tools=[give])
     values = agent.invoke({"messages": [*before, own, HumanMessage("z")]})
     assert values["messages"][2].artifact == PurePosixPath("/x")
+
+
+class Form(BaseModel):
+    number: int
+    rest: Any = None
+
+
+@pytest.mark.parametrize(
+    ("answer", "structured"),
+    [
+        (f'{{"number": {2**80}}}', {"number": str(2**80), "rest": None}),
+        ('{"number": 1, "rest": {"\\u0000": 1}}', {"number": 1, "rest": {"\\x00": 1}}),
+    ],
+)
+def test_any_value_of_a_structured_answer_saves(answer: str, structured: Any) -> None:
+    result = run_agent("x", model=replies(answer), response_format=Form)
+    assert (result.status, result.structured) == ("completed", structured)
 
 
 @pytest.mark.parametrize("saver", ["memory", "sqlite"])
