@@ -222,6 +222,14 @@ def test_an_artifact_that_comes_from_outside_stays_its_owners_object() -> None:
     assert values["messages"][2].artifact == PurePosixPath("/x")
 
 
+@pytest.mark.parametrize("field", ["id", "name"])
+def test_odd_fields_of_a_reply_are_saved_clean(field: str) -> None:
+    agent: Any = build_agent(
+        replies(AIMessage("done", **{field: ODD})), checkpointer=InMemorySaver()
+    )
+    assert_portable(agent.invoke(ASK, CONFIG)["messages"])
+
+
 class Form(BaseModel):
     number: int
     rest: Any = None

@@ -28,6 +28,7 @@ from headway.request import Request, build, sent
 from headway.spending import reached, seconds_in_all
 from headway.state import MIN_REMAINING, MIN_TO_JUDGE, Run, State, Stop
 from headway.window import written_tokens
+from headway_tools.values import clean_text, sendable
 
 HANDOFF: Final = "__handoff_destination"
 """Metadata key by which langgraph-swarm and -supervisor mark their hand-off tools."""
@@ -174,7 +175,7 @@ def received(plan: Plan, reply: AIMessage) -> Update:
     facts = sent(plan.request, parts=plan.parts, model=plan.model, name=plan.model_name)
     message = message.model_copy(
         update={
-            "name": message.name or plan.parts.name,
+            "name": clean_text(message.name or plan.parts.name),
             "id": _new_id(message, known.message_ids),
             "response_metadata": {
                 **message.response_metadata,
@@ -243,9 +244,9 @@ def _asks(plan: Plan, message: AIMessage) -> list[str]:
 
 
 def _new_id(message: AIMessage, known: AbstractSet[str]) -> str:
-    """The reply's id, or a new one where the model used it before (models that play a list of
-    messages do): the reducer would put the reply in the place of the earlier one."""
-    if message.id and message.id not in known:
+    """The reply's id, or a new one where it cannot be sent, or the model used it before (models
+    that play a list of messages do): the reducer would put the reply in the earlier one's place."""
+    if message.id and sendable(message.id) and message.id not in known:
         return message.id
     return str(uuid.uuid4())
 
