@@ -101,7 +101,7 @@ def gist_of_observation(text: str, status: str) -> tuple[str, Colour]:
     if isinstance(body, str):
         count = len(body.splitlines())
         return f"{count} line{'s' * (count != 1)}", "dim"
-    told = {key: value for key, value in result.items() if key != "ok"}
+    told = {key: value for key, value in result.items() if key not in ("ok", "preview")}
     return one_line(", ".join(f"{key} {value}" for key, value in told.items())) or "ok", "green"
 
 

@@ -36,6 +36,10 @@ def observation(tool: str, **result: object) -> dict[str, object]:
             "    bash: timed out",
         ),
         (
+            observation("edit", ok=True, path="a.py", line=3, preview="3  one\n4  two"),
+            "    edit: path a.py, line 3",
+        ),
+        (
             observation("edit", ok=False, error="ambiguous", message="2 places", next_step="more"),
             "    edit: ambiguous: 2 places",
         ),
