@@ -200,7 +200,7 @@ def _prune(parser: argparse.ArgumentParser) -> None:
 def _add_restoring(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="only say what would change")
     parser.add_argument(
-        "--force", action="store_true", help="overwrite changes made outside headway, too"
+        "--force", action="store_true", help="overwrite changes made outside this thread, too"
     )
     parser.add_argument("--all", action="store_true", help="name every file, not only the first 30")
 

@@ -33,7 +33,7 @@ def told(done: Rewound, thread: str, *, dry_run: bool, every: bool) -> str:
         parts.append(f"  may have run, in part or whole, when headway was killed: {what}")
     if done.outside:
         word = "would need --force, changed" if dry_run else "overwritten, changed"
-        parts.append(f"  {word} outside headway: {one_line(named(done.outside))}")
+        parts.append(f"  {word} outside this thread: {one_line(named(done.outside))}")
     return "\n".join([*parts, _conversation(done, thread, dry_run=dry_run)])
 
 

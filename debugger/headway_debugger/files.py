@@ -112,7 +112,7 @@ def refuse_changed(root: Path, paths: Sequence[str]) -> None:
     """`HeadwayError` where somebody else changed `paths` in the folder `root`."""
     if paths:
         raise HeadwayError(
-            f"{root} was changed outside headway ({named(paths)}); --force overwrites that"
+            f"{root} was changed outside this thread ({named(paths)}); --force overwrites that"
         )
 
 

@@ -106,7 +106,7 @@ def undo_thread(thread: Thread, *, force: bool = False, dry_run: bool = False) -
 
     A run that began before a restore or a fork is taken back to that. A branch in a folder of
     its own is undone there; a fork that has not run since is left, for the branch before.
-    `HeadwayError`: nothing to undo, changed outside headway (unless `force`), or a run is under
+    `HeadwayError`: nothing to undo, changed outside this thread (unless `force`), or a run is under
     way.
     """
     folder = thread.state(thread.node()).get(BRANCH) or ""

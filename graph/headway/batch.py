@@ -280,7 +280,7 @@ def _message(request: ToolCallRequest, ref: Any) -> ToolMessage:
 def _not_run(request: ToolCallRequest) -> ToolMessage:
     failure = ToolFailure(
         "not_run",
-        f"another run has been changing files in this workspace for {TURN_SECONDS:g} s",
-        "look what it does there, then call again",
+        "another run was changing files in this workspace all the time, and is not done yet",
+        "go on with what changes no file, then call again",
     )
     return unrecorded(request.tool_call, failure.as_result(), code=failure.code)

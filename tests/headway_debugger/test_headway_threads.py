@@ -152,7 +152,7 @@ def test_a_restore_refuses_to_overwrite_and_can_be_undone(ran: Ran) -> None:
     assert planned.changes
     assert _files(ran.workspace) == after
     (ran.workspace / "mine.txt").write_text("mine")
-    with pytest.raises(HeadwayError, match=r"changed outside headway \(mine.txt\)"):
+    with pytest.raises(HeadwayError, match=r"changed outside this thread \(mine.txt\)"):
         restore(ran.snapshots, first, ran.workspace, known=known)
     done = restore(ran.snapshots, first, ran.workspace, known=known, force=True)
     assert {path: text for path, (_, text) in _files(ran.workspace).items()} == {"a.txt": "one\n"}

@@ -207,7 +207,7 @@ def test_changes_from_outside_are_overwritten_only_when_told(ran: Thread, worksp
     (workspace / "mine").write_text("mine")
     rows = ran.backend.rows("t")
     for verb in (lambda: restore_thread(ran, step(ran, "enter")), lambda: undo_thread(ran)):
-        with pytest.raises(HeadwayError, match=r"changed outside headway \(mine\)"):
+        with pytest.raises(HeadwayError, match=r"changed outside this thread \(mine\)"):
             verb()
     assert ran.backend.rows("t") == rows
     undo_thread(ran, force=True)

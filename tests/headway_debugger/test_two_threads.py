@@ -11,12 +11,13 @@ import pytest
 from kills_support import killed
 from langchain_core.messages import ToolCall
 
-from headway import Outcome, run_agent, stream_agent
+from headway import Limits, Outcome, run_agent, stream_agent
 from headway_debugger.branching import fork_thread
 from headway_debugger.rewind import restore_thread, undo_thread
 from headway_debugger.threads import open_thread
 from headway_tools.errors import HeadwayError
 from headway_tools.home import Home
+from headway_tools.turns import Turns
 from policies import bash, each_time, replies
 
 
@@ -62,7 +63,7 @@ def test_what_another_thread_made_between_two_calls_is_not_this_runs(
     assert any("somebody else" in text and "bee" in text for text in done.warnings)
     with open_thread(home, "a") as thread:
         assert undo_thread(thread, dry_run=True).outside == ("bee",)
-        with pytest.raises(HeadwayError, match=r"outside headway \(bee\)"):
+        with pytest.raises(HeadwayError, match=r"outside this thread \(bee\)"):
             undo_thread(thread)
         assert made(workspace) == {"one", "two", "bee"}
         undo_thread(thread, force=True)
@@ -131,6 +132,16 @@ def test_during_a_call_no_other_thread_changes_files(workspace: Path, home: Home
     with open_thread(home, "b") as thread, pytest.raises(HeadwayError, match=r"\(two\)"):
         undo_thread(thread)
     assert made(workspace) == {"one", "two", "bee"}
+
+
+def test_a_call_whose_turn_never_comes_does_not_run(workspace: Path, home: Home) -> None:
+    def second() -> Outcome:
+        return run("b", workspace, bash("echo b > bee"), "done", limits=Limits(seconds=1))
+
+    with Turns(home.turns(workspace), "a").take(0):
+        done = contextvars.Context().run(second)
+    assert (done.status, made(workspace)) == ("limit", set())
+    assert '"error": "not_run"' in done.steps[0].observation
 
 
 def test_a_check_and_a_call_of_another_thread_take_turns(workspace: Path, home: Home) -> None:
