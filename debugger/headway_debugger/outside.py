@@ -119,7 +119,8 @@ def patch_of_crash(thread: Thread, node: TreeNode) -> str:
     if not cut.before:
         return ""
     with thread.snapshots() as snapshots:
-        return snapshots.patch(cut.before, snapshots.take(root))
+        known = snapshots.holds(cut.before)
+        return snapshots.patch(cut.before, snapshots.take(root)) if known else ""
 
 
 def _left(thread: Thread, root: Path, undo: Undo, cut: CutOff) -> list[str | None]:
