@@ -87,10 +87,11 @@ def checked_options(options: Options) -> Options:
 
 
 def _wrong(error: ValidationError) -> str:
-    """What is wrong with the first wrong option; it may be one of several types."""
+    """What is wrong with the first wrong value; one that may be of several types has an error for
+    each."""
     first, *more = error.errors(include_url=False)
     option = first["loc"][0]
-    others = [other for other in more if other["loc"][0] == option]
+    others = [e for e in more if e["loc"][0] == option and e["input"] is first["input"]]
     where = ".".join(map(str, first["loc"][:1] if others else first["loc"]))
     if first["type"] == "extra_forbidden":
         return f"there is no option {where!r}"

@@ -20,6 +20,7 @@ def undescribed(a: int) -> int:
 
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"limits": {"model_calls": 0}}, "limits.model_calls should be greater than or equal to 1"),
+    ({"limits": {"model_calls": 0, "seconds": -1}}, "limits.model_calls should be .* 1, not 0$"),
     ({"limits": {"modelcalls": 1}}, "there is no option 'limits.modelcalls'"),
     ({"limits": 3}, "limits should be .* Limits, not 3"),
     ({"tools": [3]}, "a tool is a LangChain tool or a function, not 3"),
