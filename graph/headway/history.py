@@ -26,6 +26,9 @@ from headway_tools.values import plain
 __all__ = ["OpenCalls", "closed", "mend", "merged_names", "open_calls", "place", "problems"]
 
 NOT_RECORDED = "no result recorded; this call may or may not have run: check before you repeat it"
+NO_OUTPUT = "(no output)"
+"""In place of an empty result, which some servers refuse."""
+
 CONTINUE = "Please continue."
 
 
@@ -105,7 +108,7 @@ def _clean(message: BaseMessage) -> BaseMessage:
     if isinstance(message, AIMessage):
         return _clean_reply(message, content)
     if is_blank(message) and not isinstance(message, SystemMessage):
-        content = "(no output)" if isinstance(message, ToolMessage) else "(empty message)"
+        content = NO_OUTPUT if isinstance(message, ToolMessage) else "(empty message)"
     if isinstance(message, ToolMessage | HumanMessage | SystemMessage):
         return message.model_copy(update={"content": content})
     return HumanMessage(content, id=message.id)

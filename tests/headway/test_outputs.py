@@ -222,6 +222,24 @@ def test_an_artifact_that_comes_from_outside_stays_its_owners_object() -> None:
     assert values["messages"][2].artifact == PurePosixPath("/x")
 
 
+@tool
+def say(text: str) -> str:
+    """Say it."""
+    return text
+
+
+@pytest.mark.parametrize("text", ["", " \n"])
+def test_an_empty_result_is_in_history_as_the_model_saw_it(text: str) -> None:
+    sent: list[Any] = []
+
+    def policy(messages: list[BaseMessage], tools: list[dict[str, Any]]) -> AIMessage:
+        sent[:] = messages
+        return AIMessage("", tool_calls=[] if len(messages) > 2 else [call("say", text=text)])
+
+    result = build_agent(PolicyModel(policy=policy), tools=[say]).invoke(ASK)  # type: ignore[arg-type]
+    assert texts(result) == texts({"messages": sent}) == ["(no output)"]
+
+
 @pytest.mark.parametrize("field", ["id", "name"])
 def test_odd_fields_of_a_reply_are_saved_clean(field: str) -> None:
     agent: Any = build_agent(

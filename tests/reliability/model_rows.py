@@ -217,7 +217,8 @@ MODEL_ROWS: dict[str, list[Row]] = {
         Row("overloaded, then a reply", [sends('{"error": {"message": "Overloaded", "code": 503}}'),
             DONE]),
         Row("without an envelope", [sends(
-            '{"detail": "the context length is 10 tokens: maximum context length"}'), DONE]),
+            '{"detail": "the context length is 10 tokens: maximum context length"}')],
+            "model_error", evidence="context_length"),
         Row("no quota", [sends('{"error": {"message": "insufficient_quota", "code": 429}}')],
             "model_error", evidence="quota"),
         Row("a bad key", [sends('{"error": {"message": "Incorrect API key", "code": 401}}')],

@@ -6,12 +6,13 @@ from langchain_core.messages import BaseMessage, ToolMessage, messages_from_dict
 from langgraph.runtime import Runtime
 
 from headway.context import Context
-from headway.history import open_calls, place
+from headway.history import NO_OUTPUT, open_calls, place
 from headway.notes import AUTHOR, FIELD, annotate, meta
 from headway.observe import texts
 from headway.parts import Parts, Update
 from headway.spending import left
 from headway.state import Observation, State
+from headway.validity import is_blank
 from headway_tools.errors import ToolFailure
 from headway_tools.results import observation
 
@@ -35,6 +36,8 @@ def truncate(state: State, runtime: Runtime[Context], *, parts: Parts) -> Update
                 response_metadata={FIELD: _note(known)} if known else {},
             )
         )
+    for answer in filter(is_blank, answers):
+        answer.content = NO_OUTPUT
     if answers:
         advice = (state.get("hw_verdict") or {}).get("advice", "")
         budget = left(state.get("hw_run", {}), parts.limits(runtime))
