@@ -14,7 +14,7 @@ from langgraph.types import Command
 from headway.guarded import aguarded, failed, guarded, unrecorded
 from headway.limits import Limits
 from headway.masking import masked
-from headway.outside import gap, own_changes
+from headway.outside import fewer, gap, own_changes
 from headway.spending import seconds_left
 from headway.state import Gap, Run
 from headway.within import TooLate, call_within
@@ -263,7 +263,8 @@ class Batch:
 
     def _found(self, now: str | None) -> None:
         """The workspace was found so before a call: what has changed was somebody else's."""
-        self.outside += gap(self.env, self.left, now or self.left)
+        gaps = [*self.outside, *gap(self.env, self.left, now or self.left)]
+        self.outside = fewer(gaps, self.run.get("outside_at_start", 0))
         self.left = now or self.left
 
 

@@ -20,7 +20,7 @@ from headway.notes import (
     is_human,
     is_own,
 )
-from headway.outside import gap
+from headway.outside import gap, newest
 from headway.parts import Parts, Update
 from headway.schema import check_schema
 from headway.state import MIN_REMAINING, SCHEMA_VERSION, Gap, Run, State
@@ -67,17 +67,11 @@ def enter(state: State, runtime: Runtime[Context], *, parts: Parts) -> Update:
         state.get("hw_branch", ""),
         run["id"],
     )
-    now, note = _files(state, env, ours=parts.settings.workspace_root is not None)
-    if now:
-        update["hw_files"] = now
-        gaps = _gaps(state, env, now, cut=bool(left_open.calls) and not undecided)
-        if gaps:
-            update["hw_outside"] = gaps
-        start: Run = {"files_at_start": now, "outside_at_start": len(gaps)}
-        run = {**start, **run, "files_seen": now}
+    cut = bool(left_open.calls) and not undecided
+    seen, note = _looked(state, run, env, parts, cut=cut)
     if note:
         update["messages"] = [*update["messages"], from_headway(note)]
-    return {**update, "hw_run": run}
+    return {**update, "hw_run": run, **seen}
 
 
 def _refuse(state: State, messages: Sequence[BaseMessage]) -> None:
@@ -129,6 +123,19 @@ def _run(state: State, messages: Sequence[AnyMessage]) -> Run:
         check={},
         warnings=[],
     )
+
+
+def _looked(state: State, run: Run, env: ToolEnv, parts: Parts, *, cut: bool) -> tuple[Update, str]:
+    """What a look at the workspace brings, and what the model must be told about it."""
+    now, note = _files(state, env, ours=parts.settings.workspace_root is not None)
+    if not now:
+        return {}, note
+    gaps = _gaps(state, env, now, cut=cut)
+    if "files_at_start" not in run:
+        gaps = newest(gaps)
+    start: Run = {"files_at_start": now, "outside_at_start": len(gaps)}
+    found: Update = {"hw_files": now, "hw_run": {**start, **run, "files_seen": now}}
+    return {**found, "hw_outside": gaps} if gaps else found, note
 
 
 def _files(state: State, env: ToolEnv, *, ours: bool) -> tuple[str, str]:

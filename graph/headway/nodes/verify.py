@@ -15,7 +15,7 @@ from headway.context import Context
 from headway.notes import from_headway
 from headway.observe import bounded
 from headway.outcome import CheckReport
-from headway.outside import gap
+from headway.outside import fewer, gap
 from headway.parts import Parts, Update
 from headway.progress import Round, Verdict, detect
 from headway.protocol import CORRECTION
@@ -86,7 +86,8 @@ def _judge(state: State, runtime: Runtime[Context], parts: Parts, cancel: Cancel
         gaps = _begin(state, runtime, env, turn) if turn else []
         result = run_check(state, env, parts, parts.limits(runtime), cancel)
         left = env.files_now() if turn else ""
-    outside = [*state.get("hw_outside", []), *gaps]
+    first = state.get("hw_run", {}).get("outside_at_start", 0)
+    outside = fewer([*state.get("hw_outside", []), *gaps], first)
     found: State = {**state, "hw_outside": outside}
     update = _weigh(found, runtime, parts, result, left, time.monotonic() - started)
     return {**update, "hw_outside": outside} if gaps else update
