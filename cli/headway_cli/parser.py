@@ -1,49 +1,18 @@
 """The command line as an argparse tree. Cheap to build: nothing here imports LangGraph."""
 
 import argparse
-import re
-from collections.abc import Sequence
-from difflib import get_close_matches
-from importlib.metadata import version
-from typing import Any, Final, NoReturn
+from typing import Final
 
-from headway.status import USAGE_ERROR
 from headway_cli.help_text import COMMANDS, EXAMPLE, EXAMPLES, SCRIPT, exit_code_table
-from headway_cli.streams import put, tell
-from headway_cli.terminal import one_line
+from headway_cli.wrong_use import Parser, Version
 
 NAMING: Final = frozenset(COMMANDS) - {"demo", "run", "threads", "doctor"}
 """Commands about a thread that was started before."""
 
 
-class _Version(argparse.Action):
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: str | Sequence[Any] | None,
-        option_string: str | None = None,
-    ) -> None:
-        put(f"headway {version('headway')}")
-        parser.exit()
-
-
-class _Parser(argparse.ArgumentParser):
-    """Wrong use is one line and where the help is, not the whole usage."""
-
-    def error(self, message: str) -> NoReturn:
-        wrong = re.search("invalid choice: '(.*?)' \\(choose", message)
-        if wrong:
-            near = get_close_matches(wrong[1], COMMANDS, 1)
-            message = f"there is no command {wrong[1]!r}"
-            message += f"; did you mean {near[0]!r}?" if near else ""
-        tell(f"{self.prog}: {one_line(message)} ({self.prog} --help)")
-        self.exit(USAGE_ERROR)
-
-
 def build_parser() -> argparse.ArgumentParser:
     """The whole command line; `args.command` names the module that carries it out."""
-    parser = _Parser(
+    parser = Parser(
         prog="headway",
         description="An agent that finishes or says why not, and can be rewound, files included."
         f"\n\n{EXAMPLES}",
@@ -51,7 +20,7 @@ def build_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
+    parser.add_argument("--version", action=Version, nargs=0, help="print the version")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     fill = {
         "demo": _demo,
