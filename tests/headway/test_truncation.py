@@ -12,8 +12,8 @@ from headway.build import build_agent
 from headway.truncation import Truncation, TruncationLimits, limits_for, shorten
 from headway.truncation.boundaries import cut_back, cut_forward
 from headway.truncation.clean import terminal_text
+from headway_tools.blocks import READ_OUTPUT
 from headway_tools.errors import HeadwayError
-from headway_tools.read_output import READ_OUTPUT
 from headway_tools.results import observation
 from policies import replies
 

@@ -1,7 +1,9 @@
+import os
 import shlex
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 from signal import SIGHUP, SIGTERM
 
 import pytest
@@ -61,6 +63,20 @@ def test_help_imports_neither_langgraph_nor_langchain_nor_pydantic() -> None:
         "print([m for m in sys.modules if m in ('langgraph', 'langchain_core', 'pydantic')])"
     )
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert run.stdout.splitlines()[-1] == "[]", run.stderr
+
+
+def test_a_list_of_threads_imports_neither_langgraph_nor_langchain(tmp_path: Path) -> None:
+    program = (
+        "import sys\nfrom headway_cli.main import main\nmain(['threads'])\n"
+        "print([m for m in sys.modules if m in ('langgraph', 'langchain_core')])"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "HEADWAY_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
     assert run.stdout.splitlines()[-1] == "[]", run.stderr
 
 

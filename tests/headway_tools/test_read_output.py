@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headway_tools.blocks import RESULT_CHARACTERS
 from headway_tools.env import ToolEnv, use_env
 from headway_tools.errors import ToolFailure
 from headway_tools.journal import MemoryJournal
@@ -13,7 +14,6 @@ from headway_tools.kinds import declaration_of
 from headway_tools.read_output import (
     MATCHES,
     PAGE_LINES,
-    RESULT_CHARACTERS,
     read_output_tool,
 )
 

@@ -12,27 +12,15 @@ from langchain_core.tools import BaseTool
 from langchain_core.tools import tool as make_tool
 from pydantic import Field
 
+from headway_tools.blocks import PAGE_CHARACTERS, READ_OUTPUT, blocks_text
 from headway_tools.env import current_env
 from headway_tools.errors import ToolFailure
 from headway_tools.kinds import declare
 from headway_tools.results import observation
 from headway_tools.values import line_count
 
-READ_OUTPUT: Final = "read_output"
-
-PAGE_CHARACTERS: Final = 8_000
-"""Characters of a page, counted as they stand in the JSON result (a line end counts twice)."""
-
-RESULT_CHARACTERS: Final = PAGE_CHARACTERS + 1_000
-"""Bound of a whole result of this tool, page and positions."""
-
 PAGE_LINES: Final = 200
 """Lines of a page where the call names no number."""
-
-MEDIA: Final = frozenset(
-    {"image", "image_url", "input_image", "audio", "input_audio", "video", "file", "document"}
-)
-"""Types of content blocks that hold encoded media."""
 
 MATCHES: Final = 20
 """Places shown by one search."""
@@ -94,28 +82,6 @@ def _parsed(content: str | list[Any]) -> Any:
         return json.loads(content)
     except (ValueError, RecursionError):
         return None
-
-
-def blocks_text(blocks: list[Any]) -> str:
-    """The text of content blocks, a line end between; unknown blocks as JSON, media left out."""
-    return "\n".join(_block_text(block) for block in blocks if not is_media(block))
-
-
-def is_media(block: object) -> bool:
-    """An image, a recording or a file, in any of the usual forms of content blocks."""
-    return isinstance(block, dict) and block.get("type") in MEDIA
-
-
-def _block_text(block: object) -> str:
-    if isinstance(block, str):
-        return block
-    if (
-        isinstance(block, dict)
-        and block.get("type") == "text"
-        and isinstance(block.get("text"), str)
-    ):
-        return str(block["text"])
-    return json.dumps(block, ensure_ascii=False)
 
 
 def _page(

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from headway_tools.read_output import READ_OUTPUT
+from headway_tools.blocks import READ_OUTPUT
 
 MARK: Final = "[… "
 

@@ -8,7 +8,7 @@ from headway.truncation.limits import Room, Truncation, limits_for
 from headway.truncation.notice import MARK, Source
 from headway.truncation.structured import PARSED, parse, shorten_ends, shorten_value
 from headway.truncation.text import shorten_text
-from headway_tools.read_output import READ_OUTPUT, RESULT_CHARACTERS, blocks_text, is_media
+from headway_tools.blocks import READ_OUTPUT, RESULT_CHARACTERS, blocks_text, is_media
 from headway_tools.values import clean_text, plain
 
 VERBATIM: Final = frozenset({READ_OUTPUT, "read_file"})

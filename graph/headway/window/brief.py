@@ -6,7 +6,7 @@ from typing import Any, Final
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from headway.truncation.boundaries import cut_back, cut_forward
-from headway_tools.read_output import READ_OUTPUT, blocks_text
+from headway_tools.blocks import READ_OUTPUT, blocks_text
 
 FAILURE_CHARACTERS: Final = 1_200
 """Kept of the last failure, whatever else is cut."""

@@ -7,7 +7,7 @@ from typing import Final
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from headway.window.brief import FAILURE_CHARACTERS, brief, failed, message_text, output_id
-from headway_tools.read_output import READ_OUTPUT
+from headway_tools.blocks import READ_OUTPUT
 
 _CALL_CHARACTERS: Final = 120
 _THOUGHT_CHARACTERS: Final = 240

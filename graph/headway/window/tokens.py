@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from headway_tools.read_output import is_media
+from headway_tools.blocks import is_media
 
 PER_CHARACTER: Final = 1 / 4
 """Tokens of a character of ASCII text."""
