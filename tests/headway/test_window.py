@@ -1,86 +1,19 @@
+"""A request within its window: what is shortened, what stays verbatim, and the steady prefix."""
+
 import json
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from langchain_core.messages import (
     AIMessage,
-    BaseMessage,
     HumanMessage,
-    SystemMessage,
     ToolMessage,
 )
+from window_support import SYSTEM, TASK, assert_paired, conversation, fitted, sent, step, steps
 
 from headway.notes import from_headway
 from headway.truncation import TruncationLimits, shorten
-from headway.window import estimate_tokens, factor_from, fit, overhead_from, written_tokens
-from headway.window.fit import applied
-
-TASK = "Make the tests of ./shop pass. Do not touch data/."
-SYSTEM = SystemMessage("You work in a folder.", id="system")
-
-
-def step(
-    number: int,
-    result: str,
-    *,
-    name: str = "bash",
-    args: dict[str, Any] | None = None,
-    thought: str = "",
-    status: str = "success",
-) -> list[BaseMessage]:
-    call = {"id": f"c{number}", "name": name, "args": args or {"command": f"make part{number}"}}
-    return [
-        AIMessage(thought, id=f"a{number}", tool_calls=[call]),
-        ToolMessage(result, id=f"t{number}", tool_call_id=f"c{number}", name=name, status=status),
-    ]
-
-
-def conversation(*steps: list[BaseMessage]) -> list[BaseMessage]:
-    return [SYSTEM, HumanMessage(TASK, id="task"), *(m for one in steps for m in one)]
-
-
-def steps(count: int, size: int) -> list[BaseMessage]:
-    return conversation(*(step(i, f"result {i} " + "x" * size) for i in range(count)))
-
-
-def assert_paired(messages: Sequence[BaseMessage]) -> None:
-    """Every call is answered once, in order, directly behind its message; nothing else is."""
-    expected: list[str | None] = []
-    for message in messages:
-        if isinstance(message, ToolMessage):
-            assert expected
-            assert message.tool_call_id == expected.pop(0)
-        else:
-            assert not expected
-            if isinstance(message, AIMessage):
-                expected = [call["id"] for call in message.tool_calls]
-    assert not expected
-
-
-def sent(messages: Sequence[BaseMessage]) -> list[str]:
-    return [
-        json.dumps([m.type, m.content, getattr(m, "tool_calls", None)], sort_keys=True)
-        for m in messages
-    ]
-
-
-def fitted(
-    messages: list[BaseMessage], window: int, before: dict[str, Any] | None = None, **more: Any
-) -> tuple[list[BaseMessage], dict[str, Any]]:
-    fitted = fit(
-        messages,
-        window=window,
-        reserve=window // 8,
-        overhead=overhead_from(messages, 1.0),
-        factor=1.0,
-        shortened_before=before or {},
-        **more,
-    )
-    assert fitted.tokens(1.0) == estimate_tokens(fitted.messages)
-    return fitted.messages, fitted.shortened
+from headway.window import estimate_tokens, fit
 
 
 def test_a_conversation_within_the_window_is_sent_as_it_is() -> None:
@@ -263,119 +196,3 @@ def test_images_in_older_observations_are_left_out() -> None:
     request, _ = fitted(messages, 8_000)
     assert estimate_tokens(request) <= 7_000
     assert "a chart" in str(request)
-
-
-def replies_with_usage(ratio: float, tools: int, count: int) -> list[BaseMessage]:
-    messages = steps(count, 1_000)
-    for place, message in enumerate(messages):
-        if isinstance(message, AIMessage):
-            used = int(tools + ratio * estimate_tokens(messages[:place]))
-            message.usage_metadata = {
-                "input_tokens": used,
-                "output_tokens": 1,
-                "total_tokens": used + 1,
-            }
-    return messages
-
-
-@pytest.mark.parametrize("ratio", [0.7, 1.0, 1.9])
-@pytest.mark.parametrize("tools", [0, 3_000])
-def test_the_factor_is_learnt_from_reported_usage_without_the_tools(
-    ratio: float, tools: int
-) -> None:
-    assert factor_from(replies_with_usage(ratio, tools, 8)) == pytest.approx(ratio, rel=0.05)
-
-
-def test_the_factor_ignores_calls_whose_request_was_shortened() -> None:
-    messages = replies_with_usage(1.3, 0, 8)
-    for message in messages[-6:]:
-        if isinstance(message, AIMessage) and message.usage_metadata:
-            message.usage_metadata["input_tokens"] -= 1_500
-    assert factor_from(messages) == pytest.approx(1.3, rel=0.05)
-
-
-def test_reasoning_that_stays_with_its_reply_takes_no_room() -> None:
-    messages = steps(20, 600)
-    thinking = [
-        m.model_copy(update={"additional_kwargs": {"reasoning_content": "hm, " * 1_000}})
-        if isinstance(m, AIMessage)
-        else m
-        for m in messages
-    ]
-    assert fitted(thinking, 8_000) == (thinking, {})
-    assert written_tokens(thinking[2]) > written_tokens(messages[2]) + 900  # type: ignore[arg-type]
-
-
-def test_without_usage_the_factor_is_one() -> None:
-    assert factor_from(steps(3, 100)) == 1.0
-    assert factor_from([]) == 1.0
-
-
-def test_the_tools_that_the_first_reply_paid_for_count_towards_the_window() -> None:
-    messages = replies_with_usage(1.0, 3_000, 9)
-    free = [m.model_copy(update={"usage_metadata": None}) for m in messages]
-    assert fitted(free, 6_000)[1] == {}
-    assert fitted(messages, 6_000)[1] != {}
-
-
-texts = st.one_of(
-    st.text(max_size=40),
-    st.integers(0, 12_000).map(lambda n: "é👩‍👩‍👧 word\n" * (n // 10)),
-    st.integers(0, 12_000).map(lambda n: "a" * n),
-)
-
-
-@st.composite
-def histories(draw: st.DrawFn) -> list[BaseMessage]:
-    messages: list[BaseMessage] = [SYSTEM, HumanMessage(TASK, id="task")]
-    for number in range(draw(st.integers(0, 12))):
-        kind = draw(st.sampled_from(["calls", "calls", "calls", "answer", "human", "note"]))
-        if kind == "human":
-            messages.append(HumanMessage(draw(st.text(max_size=30)), id=f"h{number}"))
-        elif kind == "note":
-            messages.append(from_headway(draw(texts)).model_copy(update={"id": f"n{number}"}))
-        elif kind == "answer":
-            messages.append(AIMessage(draw(texts), id=f"f{number}"))
-        else:
-            ids = [f"{number}-{i}" for i in range(draw(st.integers(1, 3)))]
-            calls = [{"id": i, "name": "bash", "args": {"command": draw(texts)}} for i in ids]
-            messages.append(AIMessage(draw(texts), id=f"a{number}", tool_calls=calls))
-            messages += [ToolMessage(draw(texts), id=f"t{i}", tool_call_id=i) for i in ids]
-    return messages
-
-
-def check_request(messages: list[BaseMessage], window: int, shrink: bool) -> None:
-    request, state = fitted(messages, window, shrink=shrink)
-    assert_paired(request)
-    humans = [m for m in messages if isinstance(m, HumanMessage) and m.name is None]
-    assert [m for m in request if isinstance(m, HumanMessage) and m.name is None] == humans
-    assert estimate_tokens(request) <= max(
-        window - window // 8, least_tokens(messages), 0 if state else estimate_tokens(messages)
-    )
-    json.dumps([m.content for m in request], ensure_ascii=False).encode()
-    longer = [*messages, HumanMessage("go on", id="next")]
-    assert applied(longer, json.loads(json.dumps(state)))[: len(request)] == request
-
-
-@settings(max_examples=60, deadline=None)
-@given(histories(), st.integers(50, 20_000), st.booleans())
-def test_pairing_tasks_and_prefix_stay_for_every_history_and_budget(
-    messages: list[BaseMessage], window: int, shrink: bool
-) -> None:
-    check_request(messages, window, shrink)
-
-
-@pytest.mark.slow
-@settings(max_examples=500, deadline=None)
-@given(histories(), st.integers(50, 20_000), st.booleans())
-def test_pairing_tasks_and_prefix_stay_for_every_history_and_budget_at_length(
-    messages: list[BaseMessage], window: int, shrink: bool
-) -> None:
-    check_request(messages, window, shrink)
-
-
-def least_tokens(messages: Sequence[BaseMessage]) -> int:
-    """What a request needs at least: verbatim messages, and a little for each other one."""
-    fixed = [m for m in messages if isinstance(m, SystemMessage | HumanMessage) and not m.name]
-    others = sum(1 + len(getattr(m, "tool_calls", ())) for m in messages if m not in fixed)
-    return estimate_tokens(fixed) + 110 * others + 200
