@@ -16,6 +16,10 @@ def bash(command: str, id: str = "c1") -> ToolCall:
     return call("bash", id, command=command)
 
 
+EDIT = call("edit", "e1", path="a.txt", old_text="world", new_text="there")
+"""A call that changes `a.txt` of the fixture `workspace`."""
+
+
 def replies(*said: AIMessage | str | ToolCall | list[ToolCall]) -> PolicyModel:
     """The n-th reply of the thread is `said[n]`; the last one is repeated."""
     made = [_reply(one) for one in said]
