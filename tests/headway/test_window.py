@@ -4,11 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from langchain_core.messages import (
-    AIMessage,
-    HumanMessage,
-    ToolMessage,
-)
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from window_support import SYSTEM, TASK, assert_paired, conversation, fitted, sent, step, steps
 
 from headway.notes import from_headway

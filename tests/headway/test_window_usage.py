@@ -1,10 +1,7 @@
 """What a token costs is learnt from the usage that replies report."""
 
 import pytest
-from langchain_core.messages import (
-    AIMessage,
-    BaseMessage,
-)
+from langchain_core.messages import AIMessage, BaseMessage
 from window_support import fitted, steps
 
 from headway.window import estimate_tokens, factor_from, written_tokens
