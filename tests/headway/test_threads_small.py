@@ -13,7 +13,7 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
-from test_outputs import noise
+from outputs_support import noise
 
 from headway import Limits, build_agent
 from headway.testing import PolicyModel
