@@ -12,10 +12,11 @@ import tempfile
 from pathlib import Path
 
 import trees_support
+from snapshots_support import named
 from trees_support import Gardener, describe
 
 from headway_tools.errors import HeadwayError
-from headway_tools.snapshots import Note, Snapshots
+from headway_tools.snapshots import Snapshots
 
 NOBODY = 65534
 
@@ -51,10 +52,6 @@ def locked_paths(folder: Path) -> dict[str, object]:
         "modes": modes,
         "text": text,
     }
-
-
-def named(notes: list[Note]) -> dict[str, str]:
-    return {note.path: note.reason for note in notes}
 
 
 def closed_folders(folder: Path) -> dict[str, object]:
