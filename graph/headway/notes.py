@@ -23,6 +23,7 @@ _KINDS: Final[dict[str, type]] = {
     "sent": dict,
     "remarks": list,
     "partial": bool,
+    "left_out": int,
 }
 """Of the notes that are no text."""
 
@@ -66,6 +67,11 @@ def meta(message: BaseMessage) -> dict[str, Any]:
     if not isinstance(found, dict):
         return {}
     return {name: note for name, note in found.items() if isinstance(note, _KINDS.get(name, str))}
+
+
+def left_out(message: BaseMessage) -> int:
+    """How many replies a shortened request leaves out before `message`, which tells of them."""
+    return int(meta(message).get("left_out", 0))
 
 
 def is_human(message: BaseMessage) -> bool:

@@ -27,7 +27,7 @@ from pydantic import Field
 
 from headway.history import merged_names
 from headway.models.failure import ModelFailure, classify
-from headway.notes import AUTHOR, about_files
+from headway.notes import AUTHOR, about_files, left_out
 from headway.reply import RAW_CALLS
 from headway.usage import wire_usage
 from headway_tools.errors import HeadwayError
@@ -173,15 +173,16 @@ class ScriptedModel(PolicyModel):
 
 
 def spoken(messages: Sequence[BaseMessage]) -> int:
-    """How many replies this conversation holds: its assistant messages, and the notes of headway
-    that no assistant message precedes, which stand for a reply that was left out (an empty one);
-    notes about the workspace stand for none."""
+    """How many replies this conversation holds: its assistant messages, those that a shortened
+    request leaves out, and the notes of headway that no assistant message precedes, which stand
+    for an empty reply; notes about the workspace stand for none."""
     count = 0
     previous: str | None = None
     for message in messages:
         if isinstance(message, AIMessage):
             count, previous = count + 1, "reply"
             continue
+        count += left_out(message)
         notes = about_files(str(message.text))
         for name in merged_names(message) if isinstance(message, HumanMessage) else [None]:
             if name == AUTHOR and notes:

@@ -156,6 +156,21 @@ def test_a_policy_with_a_mistake_is_asked_once() -> None:
     assert len(asked) == 1
 
 
+def test_a_script_keeps_its_place_when_requests_are_shortened() -> None:
+    looked: list[int] = []
+
+    def look(place: int) -> str:
+        """Look."""
+        looked.append(place)
+        return f"{place}: " + "".join(chr(97 + (place * 7 + n * n) % 26) for n in range(2000))
+
+    calls = [{"tool_calls": [{"name": "look", "args": {"place": n}}]} for n in range(40)]
+    model = ScriptedModel([*calls, {"content": "done"}])
+    outcome = run_agent("Go.", model=model, tools=[look], window=8_000, memory=True)
+    assert looked == list(range(40))
+    assert (outcome.status, outcome.answer) == ("completed", "done")
+
+
 def test_a_note_behind_a_kept_reply_is_not_counted_twice() -> None:
     note = HumanMessage("The check failed.", name="headway")
     assert spoken([TASK, AIMessage("done"), note]) == 1

@@ -71,7 +71,8 @@ def _action(thought: str, call: ToolCall, written: str | None) -> str:
 
 
 def _observation(answer: ToolMessage) -> HumanMessage:
-    return HumanMessage(_labelled("Observation:", answer.content))
+    text = _labelled("Observation:", answer.content)
+    return HumanMessage(text, response_metadata=answer.response_metadata)
 
 
 def _labelled(label: str, content: Content) -> Content:

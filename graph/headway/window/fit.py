@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 from langchain_core.messages import AIMessage, BaseMessage, SystemMessage, ToolMessage
 from typing_extensions import TypedDict
 
-from headway.notes import is_human
+from headway.notes import FIELD, is_human, meta
 from headway.window.brief import FAILURE_CHARACTERS, brief_message
 from headway.window.digest import digest, edited_files, last_failure
 from headway.window.tokens import weight
@@ -190,9 +190,15 @@ def applied(messages: Sequence[BaseMessage], shortened: Shortened) -> list[BaseM
     for stretch, text in _digests(messages, dropped, shortened):
         (first, _), (last, _) = stretch[0], stretch[-1]
         result += [*kept(end, first), *kept(last, last + 1)]
-        result.append(messages[last + 1].model_copy(update={"content": text}))
+        result.append(_told(messages[last + 1], text, steps=len(stretch) - 1))
         end = last + 2
     return [*result, *kept(end, len(messages))]
+
+
+def _told(answer: BaseMessage, text: str, *, steps: int) -> BaseMessage:
+    """`answer` as the place that tells of the steps left out before it."""
+    notes = {**answer.response_metadata, FIELD: {**meta(answer), "left_out": steps}}
+    return answer.model_copy(update={"content": text, "response_metadata": notes})
 
 
 def _capped(
