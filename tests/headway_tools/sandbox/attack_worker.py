@@ -20,6 +20,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from sandbox.attack import ESCAPED, TOKEN, Attack
 from sandbox.attack_world import (
     PROTECT,
     Services,
@@ -29,7 +30,7 @@ from sandbox.attack_world import (
     serve,
     services,
 )
-from sandbox.attacks import ATTACKS, ESCAPED, TOKEN, Attack
+from sandbox.attacks import ATTACKS
 
 from headway_tools.sandbox import Cancel, SandboxLimits, SandboxPolicy, open_sandbox
 from headway_tools.sandbox.locate import find_bubblewraps

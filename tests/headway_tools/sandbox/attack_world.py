@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from sandbox.attacks import TOKEN
+from sandbox.attack import TOKEN
 
 PROTECT = ("tests", "missing.cfg", "absent", "*.lock", "golden", "pkg/deep/keep")
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from _pytest.mark import ParameterSet
 from sandbox import attack_worker
-from sandbox.attacks import ATTACKS, Attack
+from sandbox.attack import Attack
+from sandbox.attacks import ATTACKS
 
 IDENTITIES = ["root", "user"] if os.geteuid() == 0 else ["user"]
 """An ordinary user cannot become root to try it as root."""
