@@ -40,18 +40,30 @@ LOCK_SECONDS: Final = 2.0
 @dataclass
 class Control:
     """Stops a run that `astream_agent` drives: `stop` after the present step, `now` at once.
-    Both leave the thread saved and ready to resume."""
+    Both leave the thread saved and ready to resume; what failed is not tried again."""
 
     drain: RunControl = field(default_factory=RunControl)
     task: "asyncio.Task[None] | None" = None
     cancelled: bool = False
+    retrying: bool = False
 
     def stop(self) -> None:
         self.cancelled = True
         self.drain.request_drain("stopped")
+        if self.retrying:
+            self._cancel()
 
     def now(self) -> None:
         self.stop()
+        self._cancel()
+
+    def saw(self, event: Event) -> None:
+        """Each event of the run in turn."""
+        self.retrying = event.get("about") == "retry"
+        if self.retrying and self.cancelled:
+            self._cancel()
+
+    def _cancel(self) -> None:
         if self.task is not None:
             self.task.cancel()
 
@@ -201,6 +213,7 @@ async def _driven(
             ):
                 for event in events.of(part):
                     queue.put_nowait(event)
+                    control.saw(event)
         except GraphDrained:
             pass
         finally:

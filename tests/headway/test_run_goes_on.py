@@ -16,6 +16,7 @@ from headway.testing import PolicyModel
 from headway.threads import load_record, update_record
 from headway_tools.errors import HeadwayError
 from headway_tools.home import Home
+from openai_server import OpenAIServer, Reply, Request, fails
 from policies import EDIT, bash, call, each_time, replies
 
 
@@ -157,6 +158,31 @@ async def test_stop_ends_after_the_step_and_resume_goes_on(workspace: Path) -> N
     again = await arun_agent(None, model=model, workspace=workspace, thread_id=result.thread)
     assert (again.status, again.answer) == ("completed", "four")
     assert (workspace / "log").read_text() == "0\n1\n2\n3\n"
+
+
+@pytest.mark.parametrize("when", ["in the wait", "in the call"])
+async def test_a_stopped_run_tries_nothing_again(workspace: Path, when: str) -> None:
+    control, events = Control(), list[Any]()
+
+    def failing(request: Request) -> Reply:
+        if when == "in the call":
+            control.stop()
+        return fails(500, "out of order")
+
+    with OpenAIServer(failing) as server:
+        async for event in astream_agent(
+            "x",
+            model="openai:m",
+            base_url=server.url,
+            api_key="k",
+            workspace=workspace,
+            control=control,
+        ):
+            events.append(event)
+            if event.get("about") == "retry":
+                control.stop()
+    outcome = Outcome.model_validate(events[-1]["outcome"])
+    assert (outcome.status, len(server.requests)) == ("cancelled", 1)
 
 
 async def test_now_kills_the_running_command_and_the_thread_goes_on(workspace: Path) -> None:
