@@ -210,8 +210,8 @@ def commands_run(messages: Sequence[BaseMessage]) -> list[CommandRun]:
         if step.tool_call is None:
             continue
         note = notes.get(step.tool_call.id, {})
-        if note.get("before") != note.get("after"):
-            last_change, files = index, note.get("after")
+        if note.get("after") and note.get("before") != note["after"]:
+            last_change, files = index, note["after"]
         result = result_of(step)
         if step.tool_call.name == "bash" and isinstance(result.get("exit_code", ""), int | None):
             run = CommandRun(
