@@ -11,7 +11,7 @@ INDENT: Final = "    "
 NO_SANDBOX: Final = "WARNING: no sandbox. Commands run as you, with all your files and the network."
 BESIDE: Final = (
     "WARNING: also at work in this folder: {}. Calls that change files take turns; undo of the one "
-    "asks for --force before it removes the other's changes."
+    "leaves the other's changes."
 )
 NOTE_LINES: Final = 12
 NOTE_WIDTH: Final = 400

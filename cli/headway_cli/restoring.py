@@ -4,9 +4,9 @@ from typing import Final
 
 from headway_cli.events import gist_of_call
 from headway_cli.terminal import one_line, path_text
+from headway_debugger.bring import Rewound
 from headway_debugger.copies import Applied
 from headway_debugger.files import Restored, named
-from headway_debugger.rewind import Rewound
 from headway_tools.snapshots import Change
 
 NOT_KEPT: Final = " (no snapshot holds it: gone for good)"
@@ -34,6 +34,8 @@ def told(done: Rewound, thread: str, *, dry_run: bool, every: bool) -> str:
     if done.outside:
         word = "would need --force, changed" if dry_run else "overwritten, changed"
         parts.append(f"  {word} outside this thread: {one_line(named(done.outside))}")
+    if done.left:
+        parts.append(f"  left as others changed them: {one_line(named(done.left))}")
     return "\n".join([*parts, _conversation(done, thread, dry_run=dry_run)])
 
 

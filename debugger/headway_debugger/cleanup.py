@@ -47,11 +47,10 @@ def prune_thread(thread: Thread, keep: int) -> Pruned:
         now.heads.save(heads_after_prune(now.heads.load(), now.tree, kept))
         left = now.again()
         if left.record.workspace:
-            undo = load_undo(left.folder)
-            noted = {state for put in undo.puts for state in (put.before, put.after)}
+            noted = load_undo(left.folder).snapshots()
             named = snapshots_named(left.backend, left.tree, left.tree.nodes.values())
             with left.snapshots() as snapshots:
-                snapshots.collect(named | noted | set(undo.seen.values()))
+                snapshots.collect(named | noted)
     return done
 
 

@@ -1,6 +1,6 @@
 """The files that belong to a checkpoint: found, given to a branch, put back in place."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -84,6 +84,7 @@ def restore(
     root: Path,
     *,
     known: str | None,
+    only: Callable[[str], bool] | None = None,
     made: str = "",
     force: bool = False,
     dry_run: bool = False,
@@ -91,15 +92,16 @@ def restore(
     """Bring the folder `root` back to `snapshot`, or with `dry_run` only say what would change.
 
     `known` is the last state of `root` that headway saw. Large files, which no snapshot holds,
-    stay, unless they are as in the snapshot `made`. `HeadwayError`: something else changed
+    stay, unless they are as in the snapshot `made`; so do paths that `only` does not take.
+    `HeadwayError`: something else changed
     `root` since then, and `force` was not given.
     """
-    changes = snapshots.plan(snapshot, root, made=made)
+    changes = snapshots.plan(snapshot, root, only=only, made=made)
     if not changes or dry_run:
         return Restored(root, changes, None)
     if not force:
         refuse_outside(snapshots, known, root)
-    return Restored(root, changes, snapshots.restore(snapshot, root, made=made))
+    return Restored(root, changes, snapshots.restore(snapshot, root, only=only, made=made))
 
 
 def refuse_outside(snapshots: Snapshots, known: str | None, root: Path) -> None:

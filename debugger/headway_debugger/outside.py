@@ -10,6 +10,7 @@ from langgraph.types import StateSnapshot
 
 from headway.check import files_left
 from headway.history import open_calls
+from headway.outside import own_changes
 from headway.state import Gap
 from headway_debugger.files import FILES, OUTSIDE
 from headway_debugger.threads import Thread
@@ -31,6 +32,16 @@ class CutOff:
     """Snapshots after the calls of that step that were recorded."""
     before: str = ""
     """The snapshot before the first of `calls`."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """What a run or a verb did with a folder: from one snapshot to another."""
+
+    start: str
+    gaps: Sequence[Gap]
+    """What others changed on the way."""
+    end: str
 
 
 def standing(thread: Thread, root: Path) -> TreeNode | None:
@@ -87,9 +98,43 @@ def others_changes(
     if undisturbed and (undo.under_way == str(root) or cut.calls):
         return []
     here = snapshots.take(root)
-    known = [state for state in _left(thread, root, undo, cut) if state and snapshots.holds(state)]
-    found = (without_indexes(snapshots.diff(state, here)) for state in dict.fromkeys(known))
-    return min(([change.path for change in changes] for changes in found), key=len, default=[])
+    nearest = _nearest(snapshots, _left(thread, root, undo, cut), here)
+    return [change.path for change in _between(snapshots, nearest, here)]
+
+
+def end_of_run(
+    thread: Thread, snapshots: Snapshots, cut: CutOff, end: str, here: str, *, undisturbed: bool
+) -> str:
+    """How the run at the tip left the files, which its last step recorded as `end`; see
+    `others_changes`."""
+    if undisturbed and cut.calls:
+        return here
+    return _nearest(snapshots, [thread.record.left, *cut.files, end], here)
+
+
+def _nearest(snapshots: Snapshots, states: Sequence[str | None], here: str) -> str:
+    """That of `states` which differs least from `here`; `here` where none is known."""
+    known = [state for state in dict.fromkeys(states) if state and snapshots.holds(state)]
+    return min(known, key=lambda state: len(_between(snapshots, state, here)), default=here)
+
+
+def _between(snapshots: Snapshots, a: str, b: str) -> list[Change]:
+    return without_indexes(snapshots.diff(a, b))
+
+
+def shared_and_theirs(
+    snapshots: Snapshots, way: Way, here: str, changes: Sequence[Change]
+) -> tuple[list[str], list[str]]:
+    """Of the paths that `changes` would take back: those that `way` and others changed, and those
+    that others alone did, on that way or since."""
+
+    def between(a: str, b: str) -> list[Change]:
+        return snapshots.diff(a, b) if snapshots.holds(a) and snapshots.holds(b) else []
+
+    own = {change.path for change in own_changes(between, way.start, way.gaps, way.end)}
+    since = Gap(left=way.end, found=here)
+    others = changed_meanwhile(snapshots, (), [*way.gaps, since], changes)
+    return [p for p in others if p in own], [p for p in others if p not in own]
 
 
 def changed_meanwhile(
@@ -105,10 +150,13 @@ def changed_meanwhile(
     return [change.path for change in changes if change.raw in found]
 
 
-def gaps_in(thread: Thread, root: Path) -> Sequence[Gap]:
+def gaps_in(thread: Thread, root: Path, undo: Undo) -> Sequence[Gap]:
     """What others changed in `root` until now."""
     node = standing(thread, root)
-    return (thread.state(node).get(OUTSIDE) or ()) if node else ()
+    if node is None:
+        return ()
+    theirs = undo.theirs_at(root, node.id)
+    return [*(thread.state(node).get(OUTSIDE) or ()), *theirs]
 
 
 def patch_of_crash(thread: Thread, node: TreeNode) -> str:

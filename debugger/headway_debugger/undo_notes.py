@@ -3,8 +3,10 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Final, Literal
 
+from headway.state import Gap
 from headway_tools.errors import HeadwayError
 from headway_tools.home import ThreadFolder
 from headway_tools.notes import read_note, write_note
@@ -27,6 +29,16 @@ class Put:
 
 
 @dataclass(frozen=True)
+class Theirs:
+    """What others changed in a folder, which a verb left as it was."""
+
+    at: str
+    """The checkpoint at the tip of the branch at work there; it holds until that moves on."""
+    gaps: Sequence[Gap]
+    """Since the gaps that the checkpoint itself names."""
+
+
+@dataclass(frozen=True)
 class Undo:
     """What can be undone, the newest last, and what was put where."""
 
@@ -37,6 +49,22 @@ class Undo:
     """The branch that was the current one before a fork, by the name of the fork."""
     under_way: str = ""
     """A folder that is being brought somewhere; after a kill it is as nobody left it."""
+    theirs: Mapping[str, Theirs] = field(default_factory=dict)
+    """By folder."""
+
+    def theirs_at(self, root: Path, tip: str) -> Sequence[Gap]:
+        """What others changed in `root` since the gaps that the checkpoint `tip` names."""
+        theirs = self.theirs.get(str(root))
+        return theirs.gaps if theirs and theirs.at == tip else ()
+
+    def snapshots(self) -> set[str]:
+        """Ids of all snapshots that are named here."""
+        gaps = [gap for theirs in self.theirs.values() for gap in theirs.gaps]
+        return {
+            *self.seen.values(),
+            *(state for put in self.puts for state in (put.before, put.after)),
+            *(state for gap in gaps for state in (gap["left"], gap["found"])),
+        }
 
 
 def load_undo(folder: ThreadFolder) -> Undo:
@@ -51,7 +79,8 @@ def load_undo(folder: ThreadFolder) -> Undo:
             raise HeadwayError(f"{path} was written by a newer headway: update headway")
         puts = [Put(**put) for put in stored["puts"]]
         forks, under_way = dict(stored.get("forks", {})), str(stored.get("under_way", ""))
-        return Undo(puts, dict(stored["seen"]), forks, under_way)
+        theirs = {root: Theirs(**told) for root, told in stored.get("theirs", {}).items()}
+        return Undo(puts, dict(stored["seen"]), forks, under_way, theirs)
     except (ValueError, TypeError, KeyError) as error:
         raise HeadwayError(f"cannot read {path}: {error!r}; remove it to go on") from error
 
@@ -64,5 +93,6 @@ def save_undo(folder: ThreadFolder, undo: Undo) -> None:
         "seen": dict(undo.seen),
         "forks": dict(undo.forks),
         "under_way": undo.under_way,
+        "theirs": {root: asdict(theirs) for root, theirs in undo.theirs.items()},
     }
     write_note(folder.path / "undo.json", json.dumps(stored))

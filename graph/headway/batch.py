@@ -56,7 +56,7 @@ class Batch:
     def changed(self) -> list[str]:
         """Paths that differ from the start of the run, a bounded number."""
         start, gaps = self.run.get("files_at_start", ""), self.run.get("outside_at_start", 0)
-        changes = own_changes(self.env, start, self.outside[gaps:], self.files)
+        changes = own_changes(self.env.changes, start, self.outside[gaps:], self.files)
         return [change.path for change in changes][:MOST_NAMED]
 
     def run_call(self, request: ToolCallRequest, execute: Callable[[ToolCallRequest], Any]) -> Any:

@@ -2,7 +2,7 @@
 workspace and how it found it again (`headway.state.Gap`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from headway.state import Gap, State
@@ -41,16 +41,18 @@ def gaps_of_run(state: State) -> list[Gap]:
     return state.get("hw_outside", [])[state.get("hw_run", {}).get("outside_at_start", 0) :]
 
 
-def own_changes(env: ToolEnv, start: str, gaps: Sequence[Gap], now: str) -> list[Change]:
+def own_changes(
+    between: Callable[[str, str], list[Change]], start: str, gaps: Sequence[Gap], now: str
+) -> list[Change]:
     """What differs between the snapshots `start` and `now`, but for paths that changed only in
-    `gaps`, those on the way."""
-    changes = env.changes(start, now)
+    `gaps`, those on the way; `between` tells what differs between two snapshots."""
+    changes = between(start, now)
     if not gaps:
         return changes
     begins = [start, *(gap["found"] for gap in gaps)]
     ends = [*(gap["left"] for gap in gaps), now]
     steps = zip(begins, ends, strict=True)
-    own = {change.raw for begin, end in steps for change in env.changes(begin, end)}
+    own = {change.raw for begin, end in steps for change in between(begin, end)}
     return [change for change in changes if change.raw in own]
 
 

@@ -30,7 +30,7 @@ def outcome(
     messages = state.get("messages", [])
     stop = stop or Stop()
     start, gaps = run.get("files_at_start", ""), gaps_of_run(state)
-    files = changed_files(own_changes(env, start, gaps, state.get("hw_files", "")))
+    files = changed_files(own_changes(env.changes, start, gaps, state.get("hw_files", "")))
     commands = commands_run(messages)
     check = run.get("check", Check())
     report = CheckReport.model_validate(check["last"]) if check.get("last") else None

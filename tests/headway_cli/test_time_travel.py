@@ -91,6 +91,22 @@ def test_restores_and_undos_follow_each_other(headway: Headway, otter: Path) -> 
     assert (otter / "a.txt").read_text() == "mine\n"
 
 
+def test_an_undo_leaves_and_names_what_only_others_changed(headway: Headway, otter: Path) -> None:
+    for number in range(7):
+        (otter / f"mine{number}").write_text("mine\n")
+    told = [
+        "  write   a.txt",
+        "  remove  new.txt",
+        "  left as others changed them: mine0, mine1, mine2, mine3, mine4, …",
+    ]
+    assert headway("undo", "otter", "--dry-run").out.splitlines()[2:5] == told
+    assert headway("undo", "otter").out.splitlines()[2:5] == told
+    assert (otter / "a.txt").read_text() == "hello\nworld\n"
+    assert sorted(path.name for path in otter.iterdir()) == [
+        "a.txt", *(f"mine{number}" for number in range(7))
+    ]  # fmt: skip
+
+
 def test_a_branch_is_undone_in_its_own_folder_and_taken_over_by_restore(
     headway: Headway, otter: Path, script: Script
 ) -> None:

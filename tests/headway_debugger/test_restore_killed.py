@@ -1,4 +1,4 @@
-"""A restore that is killed in the middle: the next restore, or undo, completes it."""
+"""A restore or an undo that is killed in the middle: the next one completes it."""
 
 import signal
 import subprocess
@@ -16,7 +16,7 @@ from policies import bash, replies
 
 KILLED = """
 import os, sys
-from headway_debugger.rewind import restore_thread
+from headway_debugger.rewind import restore_thread, undo_thread
 from headway_debugger.threads import open_thread
 from headway_tools.home import default_home, Home
 
@@ -31,11 +31,19 @@ def die(frame, event, argument):
 
 with open_thread(Home(default_home()), "t") as thread:
     sys.setprofile(die)
-    restore_thread(thread, thread.tree.branches["main"].nodes[0])
+    if sys.argv[2] == "undo":
+        undo_thread(thread)
+    else:
+        restore_thread(thread, thread.tree.branches["main"].nodes[0])
 """
-"""A restore to the first step, killed before the change of files with that number."""
+"""An undo, or a restore to the first step, killed before the change of files with that number."""
 
 CHANGES = "rm a.txt; mkdir d; for name in 1 2 3; do echo $name > d/$name; done; mv keep kept"
+
+
+def killed(verb: str, changes: int) -> None:
+    child = subprocess.run([sys.executable, "-c", KILLED, str(changes), verb], check=False)
+    assert child.returncode == -signal.SIGKILL
 
 
 @pytest.mark.parametrize("verb", ["restore", "undo"])
@@ -47,8 +55,7 @@ def test_the_next_restore_or_undo_completes_a_killed_one(
     start = describe(workspace)
     run_agent("x", model=replies(bash(CHANGES), "done"), workspace=workspace, thread_id="t")
     end = describe(workspace)
-    child = subprocess.run([sys.executable, "-c", KILLED, str(changes)], check=False)
-    assert child.returncode == -signal.SIGKILL
+    killed("restore", changes)
     assert (describe(workspace) == end) is (changes == 0)
     assert describe(workspace) != start
     with open_thread(Home(own_home), "t") as thread:
@@ -59,3 +66,22 @@ def test_the_next_restore_or_undo_completes_a_killed_one(
         assert (done.undone, done.outside) == ("restore" if verb == "undo" else "", ())
     assert describe(workspace) == (end if verb == "undo" else start)
     assert list(workspace.rglob(".headway-*")) == []
+
+
+@pytest.mark.parametrize("changes", [0, 1, 3, 5])
+def test_the_next_undo_completes_a_killed_one_and_leaves_what_it_left(
+    workspace: Path, own_home: Path, changes: int
+) -> None:
+    (workspace / "keep").write_text("keep")
+    run_agent("x", model=replies(bash("echo 1 > one"), "done"), workspace=workspace, thread_id="t")
+    start = describe(workspace)
+    model = replies("", "", bash(f"{CHANGES}; touch a.txt; rm one"), "done")
+    run_agent("y", model=model, workspace=workspace, thread_id="t")
+    (workspace / "mine").write_text("mine")
+    killed("undo", changes)
+    with open_thread(Home(own_home), "t") as thread:
+        done = undo_thread(thread)
+    assert (done.undone, done.of, done.outside, done.left) == ("run", "main", (), ("mine",))
+    assert (workspace / "mine").read_text() == "mine"
+    (workspace / "mine").unlink()
+    assert describe(workspace) == start

@@ -203,14 +203,17 @@ def test_an_undone_run_can_be_run_again(ran: Thread, workspace: Path) -> None:
     assert (again.answer, (workspace / "log").read_text()) == ("done", "hello\nthere\n")
 
 
-def test_changes_from_outside_are_overwritten_only_when_told(ran: Thread, workspace: Path) -> None:
+def test_changes_from_outside_are_overwritten_only_by_a_restore_and_when_told(
+    ran: Thread, workspace: Path
+) -> None:
     (workspace / "mine").write_text("mine")
     rows = ran.backend.rows("t")
-    for verb in (lambda: restore_thread(ran, step(ran, "enter")), lambda: undo_thread(ran)):
-        with pytest.raises(HeadwayError, match=r"changed outside this thread \(mine\)"):
-            verb()
+    with pytest.raises(HeadwayError, match=r"changed outside this thread \(mine\)"):
+        restore_thread(ran, step(ran, "enter"))
     assert ran.backend.rows("t") == rows
     undo_thread(ran, force=True)
+    assert sorted(p.name for p in workspace.iterdir()) == ["a.txt", "mine"]
+    restore_thread(ran.again(), step(ran, "enter"), force=True)
     assert sorted(p.name for p in workspace.iterdir()) == ["a.txt"]
 
 

@@ -155,8 +155,8 @@ def test_what_a_killed_call_left_stays_its_runs_after_a_fork(workspace: Path, ho
         restore_thread(thread.again(), first)
         assert made(workspace) == set()
         (workspace / "mine").write_text("mine")
-        with pytest.raises(HeadwayError, match=r"\(mine\)"):
-            undo_thread(thread.again())
+        assert undo_thread(thread.again()).left == ("mine",)
+    assert made(workspace) == {"one", "two", "mine"}
 
 
 def test_what_changed_after_a_run_was_stopped_in_a_call_is_not_its_own(
@@ -178,9 +178,20 @@ def test_what_changed_after_a_killed_run_went_on_is_not_its_own(
     killed(workspace, "echo 1 > one; sleep 300", "one")
     run(None, workspace, "", "done")
     (workspace / "mine").write_text("mine")
-    with open_thread(home, "t") as thread, pytest.raises(HeadwayError, match=r"\(mine\)"):
-        undo_thread(thread)
-    assert made(workspace) == {"one", "two", "mine"}
+    with open_thread(home, "t") as thread:
+        assert undo_thread(thread).left == ("mine",)
+    assert made(workspace) == {"mine"}
+
+
+def test_what_changed_after_a_stopped_run_stays(workspace: Path, home: Home) -> None:
+    run("first", workspace)
+    stopped(workspace, "echo 3 > three; sleep 300", "three")
+    (workspace / "mine").write_text("mine")
+    with open_thread(home, "t") as thread:
+        assert undo_thread(thread).left == ("mine",)
+        assert made(workspace) == {"one", "two", "mine"}
+        assert undo_thread(thread.again()).left == ("mine",)
+    assert made(workspace) == {"mine"}
 
 
 def test_a_workspace_that_is_gone_is_made_anew_only_when_told(ran: Thread, workspace: Path) -> None:

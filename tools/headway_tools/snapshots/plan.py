@@ -38,7 +38,7 @@ def make_plan(
     for change in wanted:
         if change.raw in skipped:
             continue
-        if change.raw in occupied and _takes_folder_away(change):
+        if change.raw in occupied and takes_folder_away(change):
             reason: Reason = "not_empty" if change.after is None else "blocked"
             notes.append(Note(change.raw, reason))
             continue
@@ -70,7 +70,7 @@ def _is_left(note: Note) -> bool:
     return note.reason == "excluded" and not is_cache(note.raw)
 
 
-def _takes_folder_away(change: Change) -> bool:
+def takes_folder_away(change: Change) -> bool:
     before, after = change.before, change.after
     was_folder = before is not None and before.kind == "folder"
     return was_folder and (after is None or after.kind != "folder")

@@ -17,7 +17,7 @@ from headway_tools.snapshots.compare import (
 )
 from headway_tools.snapshots.copying import copy_unkept
 from headway_tools.snapshots.entries import Change, Entry, Note, Report
-from headway_tools.snapshots.plan import Plan, ancestors, make_plan
+from headway_tools.snapshots.plan import Plan, ancestors, make_plan, takes_folder_away
 from headway_tools.snapshots.states import ROOT_FLAGS, State, States
 from headway_tools.snapshots.writer import TreeWriter
 
@@ -62,7 +62,7 @@ def restore(
     for _ in range(_ROUNDS):
         plan = plan_restore(states, now, target, made)
         notes.update((note.raw, note) for note in plan.notes)
-        changes = plan.changes if only is None else _chosen(plan.changes, only)
+        changes = chosen(plan.changes, only)
         if changes in ([], tried) and not now.leftovers:
             break
         tried = changes
@@ -98,11 +98,16 @@ def extract(states: States, target: State, folder: Path, original: Path | None) 
     return Report(target.id, None, _sorted(wanted), target.notes)
 
 
-def _chosen(changes: list[Change], only: Callable[[str], bool]) -> list[Change]:
-    """The changes that `only` wants by path, and the folders that they need."""
-    chosen = [change for change in changes if only(change.path)]
-    needed = {folder for change in chosen if change.after for folder in ancestors(change.raw)}
-    return [change for change in changes if change in chosen or change.raw in needed]
+def chosen(changes: list[Change], only: Callable[[str], bool] | None) -> list[Change]:
+    """The changes that `only` wants by path, and the folders that they need; a folder that holds
+    something else is not taken away."""
+    if only is None:
+        return changes
+    wanted = {change.raw for change in changes if only(change.path)}
+    needed = {f for c in changes if c.raw in wanted and c.after for f in ancestors(c.raw)}
+    held = {f for c in changes if c.raw not in wanted and c.before for f in ancestors(c.raw)}
+    taken = [change for change in changes if change.raw in wanted | needed]
+    return [c for c in taken if c.raw not in held or not takes_folder_away(c)]
 
 
 def _check_content(states: States, changes: list[Change]) -> None:

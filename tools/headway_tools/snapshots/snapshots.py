@@ -101,12 +101,19 @@ class Snapshots:
                 raise HeadwayError(f"{display(raw)} {what} in snapshot {snapshot}")
             return states.store.get(entry.id)
 
-    def plan(self, snapshot: str, root: Path, *, made: str = "") -> list[Change]:
+    def plan(
+        self,
+        snapshot: str,
+        root: Path,
+        *,
+        only: Callable[[str], bool] | None = None,
+        made: str = "",
+    ) -> list[Change]:
         """What `restore` would change, without doing it."""
         with self._use() as states:
             target, own = states.state(snapshot), states.state(made) if made else None
             plan = restoring.plan_restore(states, states.record(root), target, own)
-            return without_object_stores(plan.changes)
+            return without_object_stores(restoring.chosen(plan.changes, only))
 
     def restore(
         self,
