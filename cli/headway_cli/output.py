@@ -120,6 +120,7 @@ class JsonLines:
         put(dumps(value), stream=self._out)
 
 
-def dumps(value: Mapping[str, Any]) -> str:
-    """JSON on one line in ASCII, so no control or surrogate character gets through raw."""
-    return json.dumps(value, default=str)
+def dumps(value: Mapping[str, Any], plain: Callable[[object], object] = str) -> str:
+    """JSON on one line in ASCII, so no control or surrogate character gets through raw; `plain`
+    makes text or data of what JSON has no form for."""
+    return json.dumps(value, default=plain)

@@ -103,10 +103,11 @@ def results_text(results: Sequence[CallResult], terminal: Terminal) -> str:
 
 def pretty(value: Mapping[str, Any] | Sequence[Any]) -> str:
     """JSON for reading; messages in it as their dict form."""
-    return visible(json.dumps(value, indent=2, ensure_ascii=False, default=_plain))
+    return visible(json.dumps(value, indent=2, ensure_ascii=False, default=plain))
 
 
-def _plain(value: object) -> object:
+def plain(value: object) -> object:
+    """What JSON has no form for: a message as a dict, everything else as text."""
     if isinstance(value, BaseMessage):
-        return value.model_dump(exclude_defaults=True)
+        return {"type": value.type, **value.model_dump(exclude_defaults=True)}
     return str(value)

@@ -17,6 +17,9 @@ from headway_tools.errors import HeadwayError
 _PREFIX = 8
 """Characters of a checkpoint id that are taken for one."""
 
+_MOST_BRANCHES = 6
+"""Branches that a message about an unknown step names."""
+
 
 @dataclass(frozen=True)
 class TreeNode:
@@ -243,9 +246,10 @@ def _by_prefix(tree: ThreadTree, step: str) -> TreeNode:
 
 
 def _unknown(tree: ThreadTree, step: str) -> str:
-    tips = ", ".join(
-        f"{branch.start.name} to {branch.tip.name}" for branch in list(tree.branches.values())[:6]
-    )
+    branches = list(tree.branches.values())
+    shown = [f"{branch.start.name} to {branch.tip.name}" for branch in branches[:_MOST_BRANCHES]]
+    more = len(branches) - len(shown)
+    tips = ", ".join([*shown, f"and {more} more branches"] if more else shown)
     older = any(node.parent and node.parent not in tree.nodes for node in tree.nodes.values())
     hint = " (older steps were pruned or not read)" if older else ""
     return f"thread {tree.thread_id} has no step {step}: it has {tips}{hint}"

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cli_support import Headway, Script, call
@@ -45,6 +46,41 @@ def test_show_step_is_what_it_wrote(headway: Headway, otter: Path) -> None:
 
 def test_show_graph_is_mermaid(headway: Headway, otter: Path) -> None:
     assert "agent -.-> tools;" in headway("show", "otter", "--graph").out
+
+
+def test_show_json_is_the_step_and_the_view_that_was_asked_for(
+    headway: Headway, otter: Path
+) -> None:
+    def shown(*argv: str) -> dict[str, Any]:
+        done = headway("show", *argv, "--json")
+        assert done.code == 0
+        assert (done.json["schema_version"], done.json["thread"]) == (1, "otter")
+        assert done.out.count("\n") == 1
+        return dict(done.json)
+
+    steps = shown("otter")["branches"]["main"]["steps"]
+    tools = next(step for step in steps if step["written_by"] == ["tools"])
+    at = f"otter@{tools['step']}"
+    step = shown(at)
+    assert step.items() >= tools.items()
+    assert step["files"] == [{"path": "a.txt", "kind": "changed"}]
+    [result] = step["results"]
+    assert (result["call"]["name"], result["status"]) == ("edit", "success")
+    assert "-hello\n+bye" in shown(at, "--files")["patch"]
+    assert shown(at, "--state")["state"]["messages"][0]["type"] == "human"
+    assert shown("otter", "--request")["request"]["messages"][1]["content"] == "make it bye"
+    assert "agent -.-> tools;" in shown("otter", "--graph")["graph"]
+    assert shown("otter", "--state")["step"] == steps[-1]["step"]
+
+
+@pytest.mark.parametrize("view", ["--json", "--graph", "--files", "--state", "--request"])
+@pytest.mark.parametrize("step", ["99", "nonsense"])
+def test_an_unknown_step_is_wrong_use_in_every_view(
+    headway: Headway, otter: Path, view: str, step: str
+) -> None:
+    done = headway("show", f"otter@{step}", view)
+    assert (done.code, done.out) == (2, "")
+    assert f"no step {step}" in done.err
 
 
 def test_an_unknown_step_is_one_line(headway: Headway, otter: Path) -> None:

@@ -101,6 +101,15 @@ def test_what_names_no_step_is_refused_in_one_line(finished: Any, text: str) -> 
     assert "\n" not in str(error.value)
 
 
+def test_of_many_branches_the_first_are_named_and_the_rest_counted(finished: Any) -> None:
+    backend = Backend(finished)
+    for _ in range(7):
+        fork(backend, "t", resolve(tree(backend, "t"), "3"))
+    with pytest.raises(HeadwayError) as error:
+        resolve(tree(backend, "t"), "99")
+    assert str(error.value).endswith("b6.4 to b6.4, and 2 more branches")
+
+
 def test_a_checkpoint_id_or_its_start_is_a_name_unless_it_fits_two() -> None:
     rows = [Row("1f000000-aaaa", None, -1, "input"), Row("1f000000-ab", "1f000000-aaaa", 0, "loop")]
     found = build_tree("t", rows)

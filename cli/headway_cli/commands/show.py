@@ -2,11 +2,12 @@
 
 import argparse
 import sys
+from dataclasses import asdict
 from typing import Any, Final
 
 from headway.threads import word_for
 from headway_cli.output import SCHEMA_VERSION, dumps
-from headway_cli.steps import branch_table, messages_text, pretty, results_text, step_facts
+from headway_cli.steps import branch_table, messages_text, plain, pretty, results_text, step_facts
 from headway_cli.streams import put
 from headway_cli.terminal import one_line, terminal_of, visible
 from headway_cli.threads import opened, split_step
@@ -24,30 +25,56 @@ def run(args: argparse.Namespace) -> int:
     """Print the thread, or what was asked for of a step."""
     name, step = split_step(args.thread)
     with opened(name, args.workspace) as thread:
-        put(_chosen(args, thread, step))
+        node = thread.node(step)
+        if args.request and not step:
+            node = _newest_reply(thread, node)
+        if args.json:
+            facts = _facts(args, thread, node if step or _of_a_step(args) else None)
+            put(dumps({"schema_version": SCHEMA_VERSION, "thread": thread.id, **facts}, plain))
+        else:
+            put(_text(args, thread, node, step))
     return 0
 
 
-def _chosen(args: argparse.Namespace, thread: Thread, step: str) -> str:
+def _of_a_step(args: argparse.Namespace) -> bool:
+    """These views are of the newest step where none is named."""
+    return bool(args.state or args.request or args.files)
+
+
+def _text(args: argparse.Namespace, thread: Thread, node: TreeNode, step: str) -> str:
     if args.graph:
         return thread.drawing()
     if args.state:
-        return pretty(thread.state(thread.node(step)))
+        return pretty(thread.state(node))
     if args.request:
-        node = thread.node(step) if step else _newest_reply(thread)
-        return _request(thread, node)
+        return pretty(_request(thread, node))
     if args.files:
-        return _files(thread, thread.node(step))
-    if args.json:
-        return _json(thread)
-    return _step(thread, thread.node(step)) if step else _thread(thread, every=args.all)
+        return _files(thread, node)
+    return _step(thread, node) if step else _thread(thread, every=args.all)
 
 
-def _request(thread: Thread, node: TreeNode) -> str:
+def _facts(args: argparse.Namespace, thread: Thread, node: TreeNode | None) -> dict[str, Any]:
+    """The same as data."""
+    if args.graph:
+        return {"graph": thread.drawing()}
+    if node is None:
+        return _thread_facts(thread)
+    head = {"step": node.name, "checkpoint": node.id}
+    if args.state:
+        return {**head, "state": thread.state(node)}
+    if args.request:
+        return {**head, "request": _request(thread, node)}
+    if args.files:
+        left = patch_of_crash(thread, node)
+        return {**head, "patch": thread.patch(node), "left_by_crash": left}
+    return _step_facts(thread, node)
+
+
+def _request(thread: Thread, node: TreeNode) -> dict[str, Any]:
     """As it was sent; where the reply keeps other digests, with what was otherwise."""
     sent = request_at(thread, node)
     facts = {"model": sent.model, "protocol": sent.protocol, "as_sent": _as_sent(sent)}
-    return pretty({**facts, "messages": sent.messages, "tools": sent.tools})
+    return {**facts, "messages": sent.messages, "tools": sent.tools}
 
 
 def _as_sent(sent: SentRequest) -> bool | str:
@@ -56,8 +83,8 @@ def _as_sent(sent: SentRequest) -> bool | str:
     return f"no: otherwise then: {', '.join(sent.differs)}" if sent.differs else True
 
 
-def _newest_reply(thread: Thread) -> TreeNode:
-    line = thread.tree.lineage(thread.node())
+def _newest_reply(thread: Thread, tip: TreeNode) -> TreeNode:
+    line = thread.tree.lineage(tip)
     return next((node for node in reversed(line) if "agent" in node.writers), line[-1])
 
 
@@ -104,8 +131,19 @@ def _files(thread: Thread, node: TreeNode) -> str:
     return "\n\n".join(parts)
 
 
-def _json(thread: Thread) -> str:
-    branches: dict[str, Any] = {
+def _step_facts(thread: Thread, node: TreeNode) -> dict[str, Any]:
+    step = thread.step(node)
+    results = results_of(thread, node) if "tools" in node.writers else []
+    return {
+        **step_facts(step),
+        "messages": list(step.messages),
+        "results": [asdict(result) for result in results],
+        "files": [{"path": c.path, "kind": c.kind} for c in thread.changes(node)],
+    }
+
+
+def _thread_facts(thread: Thread) -> dict[str, Any]:
+    branches = {
         name: {
             "forked_from": branch.forked_from.name if branch.forked_from else None,
             "steps": [step_facts(step) for step in thread.page(name, None)],
@@ -113,7 +151,4 @@ def _json(thread: Thread) -> str:
         for name, branch in thread.tree.branches.items()
     }
     record = thread.record.model_dump(exclude={"options", "version"})
-    current = thread.branch("")
-    return dumps(
-        {"schema_version": SCHEMA_VERSION, **record, "current": current, "branches": branches}
-    )
+    return {**record, "current": thread.branch(""), "branches": branches}
