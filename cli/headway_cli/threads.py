@@ -61,7 +61,7 @@ def diff_of_run(outcome: Mapping[str, Any]) -> str:
     with opened(outcome["thread"]) as thread, thread.snapshots() as snapshots:
         values = thread.state(thread.tree.nodes[outcome["checkpoint"]])
         start = values["hw_run"]["files_at_start"]
-        return snapshots.patch(start, values[FILES], only=shown.__contains__)
+        return snapshots.patch(start, thread.record.left or values[FILES], only=shown.__contains__)
 
 
 def bring_of_run(outcome: Mapping[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """One run, decided: its parts, its thread and branch, what goes in, and what came of it."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Final
@@ -22,10 +22,7 @@ from headway.context import CHECK_TIMEOUT, Context
 from headway.events import Event
 from headway.heads import MAIN, HeadFile
 from headway.options import Options, check_text
-from headway.outcome import Outcome
 from headway.parts import Parts
-from headway.report import outcome
-from headway.status import Status
 from headway.steps import trace
 from headway.threads import (
     Kept,
@@ -34,7 +31,6 @@ from headway.threads import (
     new_thread_id,
     plain_options,
     save_record,
-    update_record,
 )
 from headway_tools.errors import HeadwayError
 from headway_tools.home import Home, default_home
@@ -89,9 +85,6 @@ class Job:
             "beside": list(beside),
         }
 
-
-CHANGING: Final = frozenset({"tools", "verify"})
-"""Nodes that may change files."""
 
 NOTHING: Final = object()
 """What goes into a thread that waits for a person, or that was killed when its run had ended."""
@@ -253,49 +246,3 @@ def turn_of(snapshot: StateSnapshot, job: Job) -> int:
     """The newest turn of the run that goes on; 0 where a new message starts one."""
     steps = trace(snapshot.values.get("messages", [])) if job.task is None else []
     return steps[-1].turn if steps else 0
-
-
-def end(job: Job, snapshot: StateSnapshot, *, cancelled: bool) -> Event:
-    """The last event; writes the status into the record."""
-    left = _files_left(job, snapshot) if cancelled else ""
-    values: Any = {**snapshot.values, "hw_files": left} if left else snapshot.values
-    result = _outcome(job, snapshot, values, cancelled)
-    done = result.model_copy(
-        update={
-            "thread": job.thread,
-            "checkpoint": snapshot.config["configurable"].get("checkpoint_id"),
-            "steps": trace(values.get("messages", [])),
-        }
-    )
-    if job.home:
-        update_record(job.home, job.thread, status=done.status, left=left)
-    return {"type": "end", "outcome": done.model_dump(mode="json")}
-
-
-def _files_left(job: Job, snapshot: StateSnapshot) -> str:
-    """The files of a run that was stopped in a step that may have changed some, unrecorded; empty
-    where somebody else may have since."""
-    values = snapshot.values
-    if not values.get("hw_files") or CHANGING.isdisjoint(task.name for task in snapshot.tasks):
-        return ""
-    run_id = values.get("hw_run", {}).get("id", "")
-    env = job.parts.environments.get(job.thread, values.get("hw_branch", ""), run_id)
-    return env.files_now() if env.turns is None or env.turns.look().undisturbed else ""
-
-
-def _outcome(
-    job: Job, snapshot: StateSnapshot, values: Mapping[str, Any], cancelled: bool
-) -> Outcome:
-    if values.get("outcome") and not snapshot.next:
-        return Outcome.model_validate(values["outcome"])
-    state: Any = values
-    run_id = values.get("hw_run", {}).get("id", "")
-    env = job.parts.environments.get(job.thread, values.get("hw_branch", ""), run_id)
-    status: Status = "needs_approval" if snapshot.interrupts and not cancelled else "cancelled"
-    pending = [{"id": i.id, **_as_dict(i.value)} for i in snapshot.interrupts]
-    made = outcome(state, status=status, env=env, limits=job.parts.settings.limits)
-    return made.model_copy(update={"pending": pending})
-
-
-def _as_dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {"value": value}

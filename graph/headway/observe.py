@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
+from langchain_core.messages import ToolMessage
+
+from headway.notes import FIELD
 from headway.parts import Parts
 from headway.state import Observation
 from headway.truncation import TruncationLimits, shorten
@@ -20,6 +23,27 @@ def texts(
     """The bounded text of each observation, by call id."""
     tools = frozenset(tool.name for tool in parts.tools)
     return {o["call"]: _text(o, env, parts, tools) for o in observations if "call" in o}
+
+
+def answers(observations: Sequence[Observation], env: ToolEnv, parts: Parts) -> list[ToolMessage]:
+    """The answers that `observations` are, bounded, in their order."""
+    seen = texts(observations, env, parts)
+    return [
+        ToolMessage(
+            seen[o["call"]],
+            name=o["name"],
+            tool_call_id=o["call"],
+            status=o["status"],
+            response_metadata={FIELD: note_on(o)},
+        )
+        for o in observations
+        if "call" in o
+    ]
+
+
+def note_on(seen: Observation) -> dict[str, Any]:
+    """What the debugger and the report want to know of a result, besides its text."""
+    return {key: seen[key] for key in ("output", "before", "after", "problem") if seen.get(key)}
 
 
 def bounded(

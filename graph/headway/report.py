@@ -14,10 +14,16 @@ from headway.outside import gaps_of_run, others_paths, own_changes
 from headway.state import Check, Run, State, Stop
 from headway.status import Status
 from headway.steps import result_of, trace
+from headway.trace import StepTrace
 from headway_tools.env import ToolEnv
 from headway_tools.snapshots import Change
 
 MOST_FACTS: Final = 30
+
+INTERRUPTED: Final = "interrupted"
+"""The code of a call that headway stopped in."""
+
+MAY_HAVE_RUN: Final = "it may have run, in whole or in part"
 
 STALE: Final = ", before the last change of files"
 
@@ -212,19 +218,28 @@ def commands_run(messages: Sequence[BaseMessage]) -> list[CommandRun]:
         note = notes.get(step.tool_call.id, {})
         if note.get("after") and note.get("before") != note["after"]:
             last_change, files = index, note["after"]
-        result = result_of(step)
-        if step.tool_call.name == "bash" and isinstance(result.get("exit_code", ""), int | None):
-            run = CommandRun(
-                command=str(step.tool_call.args.get("command", "")),
-                exit_code=result["exit_code"],
-                timed_out=bool(result.get("timed_out")),
-                why="" if result["exit_code"] is not None else str(result.get("note") or ""),
-            )
+        if step.tool_call.name == "bash" and (run := _command(step)):
             found.append((index, note.get("after"), run))
     return [
         run.model_copy(update={"before_last_change": index < last_change and after != files})
         for index, after, run in found
     ]
+
+
+def _command(step: StepTrace) -> CommandRun | None:
+    """The command of a call of bash; None where it has not begun."""
+    command = str(step.tool_call.args.get("command", "")) if step.tool_call else ""
+    result = result_of(step)
+    if INTERRUPTED in (result.get("error"), (step.observation or "").partition(":")[0]):
+        return CommandRun(command=command, exit_code=None, why=MAY_HAVE_RUN)
+    if not isinstance(result.get("exit_code", ""), int | None):
+        return None
+    return CommandRun(
+        command=command,
+        exit_code=result["exit_code"],
+        timed_out=bool(result.get("timed_out")),
+        why="" if result["exit_code"] is not None else str(result.get("note") or ""),
+    )
 
 
 def established(

@@ -15,13 +15,13 @@ from langgraph.runtime import RunControl
 from typing_extensions import Unpack
 
 from headway.build import Agent
+from headway.ending import end
 from headway.events import STREAM_MODES, Event, Events
 from headway.job import (
     NOTHING,
     Job,
     at_work,
     begin,
-    end,
     folder_of,
     lock,
     next_input,

@@ -11,6 +11,7 @@ from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
 from headway import Limits, Outcome, arun_agent, build_agent, run_agent
+from headway.report import MAY_HAVE_RUN
 from headway.run import Control, astream_agent
 from headway.testing import PolicyModel
 from headway.threads import load_record, update_record
@@ -160,6 +161,25 @@ async def test_stop_ends_after_the_step_and_resume_goes_on(workspace: Path) -> N
     assert (workspace / "log").read_text() == "0\n1\n2\n3\n"
 
 
+async def test_what_ended_before_the_stop_is_told_with_its_result(workspace: Path) -> None:
+    control, events = Control(), list[Any]()
+    model = replies(bash("touch begun; sleep 0.5; exit 3", "c1"), "never said")
+
+    async def stop_when_begun() -> None:
+        while not (workspace / "begun").exists():  # noqa: ASYNC110 -- another process writes it
+            await asyncio.sleep(0.01)
+        control.stop()
+
+    waiter = asyncio.create_task(stop_when_begun())
+    async for event in astream_agent("x", model=model, workspace=workspace, control=control):
+        events.append(event)
+    await waiter
+    outcome = Outcome.model_validate(events[-1]["outcome"])
+    assert outcome.status == "cancelled"
+    assert [(run.exit_code, run.why) for run in outcome.commands] == [(3, "")]
+    assert [step.status for step in outcome.steps] == ["success"]
+
+
 @pytest.mark.parametrize("when", ["in the wait", "in the call"])
 async def test_a_stopped_run_tries_nothing_again(workspace: Path, when: str) -> None:
     control, events = Control(), list[Any]()
@@ -203,6 +223,7 @@ async def test_now_kills_the_running_command_and_the_thread_goes_on(workspace: P
     assert result
     assert result.status == "cancelled"
     assert [change.path for change in result.files] == ["log"], "the broken step's files are told"
+    assert [(run.exit_code, run.why) for run in result.commands] == [(None, MAY_HAVE_RUN)]
     again = await arun_agent(None, model=model, workspace=workspace, thread_id=result.thread)
     assert again.status == "completed"
     assert (workspace / "log").read_text() == "started\n", "never silently repeated"

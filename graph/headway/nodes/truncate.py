@@ -8,10 +8,10 @@ from langgraph.runtime import Runtime
 from headway.context import Context
 from headway.history import NO_OUTPUT, open_calls, place
 from headway.notes import AUTHOR, FIELD, annotate, meta
-from headway.observe import texts
+from headway.observe import note_on, texts
 from headway.parts import Parts, Update
 from headway.spending import left
-from headway.state import Observation, State
+from headway.state import State
 from headway.validity import is_blank
 from headway_tools.errors import ToolFailure
 from headway_tools.results import observation
@@ -33,7 +33,7 @@ def truncate(state: State, runtime: Runtime[Context], *, parts: Parts) -> Update
                 name=call["name"],
                 tool_call_id=call["id"],
                 status=known["status"] if known else "error",
-                response_metadata={FIELD: _note(known)} if known else {},
+                response_metadata={FIELD: note_on(known)} if known else {},
             )
         )
     for answer in filter(is_blank, answers):
@@ -52,11 +52,6 @@ def truncate(state: State, runtime: Runtime[Context], *, parts: Parts) -> Update
         "hw_decisions": {},
         "hw_verdict": {},
     }
-
-
-def _note(seen: Observation) -> dict[str, Any]:
-    """What the debugger and the report want to know of a result, besides its text."""
-    return {key: seen[key] for key in ("output", "before", "after", "problem") if seen.get(key)}
 
 
 def _lost() -> str:
