@@ -4,6 +4,7 @@ The shape is LangChain's human-in-the-loop one: `action_requests` and `review_co
 `decisions` by position back. Whatever is not clearly an approval runs nothing.
 """
 
+import difflib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -66,11 +67,20 @@ def _is_open(rule: str) -> bool:
 
 
 def check_rules(rules: Sequence[str]) -> None:
-    """`HeadwayError` for a rule that could never match."""
+    """`HeadwayError` for a rule that could never match, whatever the tools."""
     for rule in rules:
         tool, what = _parts(rule)
         if tool == BASH and what is not None:
             check_rule(what)
+
+
+def require_tools(rules: Sequence[str], tools: Sequence[str]) -> None:
+    """`HeadwayError` for a rule about a tool that is not among `tools`."""
+    for rule in rules:
+        name, _ = _parts(rule)
+        if name not in tools:
+            near = ", ".join(difflib.get_close_matches(name, tools, n=3) or tools) or "none"
+            raise HeadwayError(f"allow rule {rule!r}: there is no tool {name}; there is {near}")
 
 
 def allows(

@@ -56,6 +56,7 @@ def build_agent(
     opened or probed here: that a machine cannot isolate commands shows at the start of a run.
     """
     parts = make_parts(model, tools=tools, name=name, options=options)
+    parts.require_allowed()
     return compile_agent(parts, checkpointer=checkpointer, store=store)
 
 

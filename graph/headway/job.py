@@ -113,6 +113,7 @@ def prepare(
     known = home is not None and home.thread(thread).record.exists()
     if not known:
         parts.require_protected()
+        parts.require_allowed()
     if home is None:
         return Job(parts, thread, task, decisions, None, None)
     before = load_record(home, thread) if known else ThreadRecord(thread=thread, task=task or "")

@@ -13,7 +13,7 @@ from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.runtime import Runtime, get_runtime
 
-from headway.approvals import Rules
+from headway.approvals import Rules, require_tools
 from headway.arguments import tool_schema
 from headway.context import (
     Context,
@@ -113,6 +113,10 @@ class Parts:
         """`HeadwayError` for a plain name to protect that the workspace does not have."""
         if self.settings.workspace is not None:
             require_protected(self.settings.workspace, self.settings.protect)
+
+    def require_allowed(self) -> None:
+        """`HeadwayError` for a rule of `allow` about a tool that this agent does not have."""
+        require_tools(self.settings.allow, [tool.name for tool in self.tools])
 
     def env(self, state: State, runtime: Runtime[Context]) -> ToolEnv:
         """The environment of this state's branch; without a thread, one of this run alone."""

@@ -9,7 +9,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from headway import Limits, build_agent, run_agent
 from headway.embed import answer_node, async_answer_node
 from headway.testing import ScriptedModel
+from headway_tools.bash import bash_tool
 from headway_tools.errors import HeadwayError
+from headway_tools.read_file import read_file_tool
 
 MODEL = ScriptedModel([{"content": "hello"}])
 
@@ -47,6 +49,12 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"price": 5}, "price should be a valid tuple, not 5"),
     ({"retries": 5}, "retries should be .* RetryPolicy, not 5"),
     ({"sandbox": "docker"}, "sandbox should be 'bubblewrap' or 'none', not 'docker'"),
+    ({"allow": ["nosuch(x)"]}, r"allow rule 'nosuch\(x\)': there is no tool nosuch; there is none"),
+    (
+        {"allow": ["read_fil"], "tools": [read_file_tool(), bash_tool()]},
+        "there is no tool read_fil; there is read_file",
+    ),
+    ({"allow": ["curl"], "tools": [bash_tool()]}, "there is no tool curl; there is bash"),
     ({"ask": "sometimes"}, "ask should be 'never', 'edits' or 'all', not 'sometimes'"),
     ({"on_stop": "halt"}, "on_stop should be 'return' or 'ask', not 'halt'"),
     ({"network": "perhaps"}, "network should be a valid boolean"),

@@ -1,5 +1,6 @@
 """Data folders that cannot be used: one line with the fix, whatever the command."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -51,15 +52,27 @@ def test_a_data_folder_below_a_closed_one_is_told_as_closed(
     assert done.err.endswith("closed/home: Permission denied; set HEADWAY_HOME\n")
 
 
-def test_a_data_folder_that_cannot_be_written_is_told_by_doctor_and_run(
-    headway: Headway, script: Script, workspace: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("home", ["/proc/sys/headway", "/proc/headway", "/proc/1/share/headway"])
+def test_a_data_folder_that_cannot_be_written_is_told_by_doctor_run_and_threads(
+    headway: Headway,
+    script: Script,
+    workspace: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    home: str,
 ) -> None:
-    """In /proc/sys nobody makes a folder, not even the superuser."""
-    monkeypatch.setenv("HEADWAY_HOME", "/proc/sys/headway")
+    """Nobody makes a folder in /proc, not even the superuser, whom its permissions would let."""
+    monkeypatch.setenv("HEADWAY_HOME", home)
+    cannot = rf"cannot write headway's data folder {home}: .*; set HEADWAY_HOME"
     doctor = headway("doctor", "--json")
-    cannot = "no: cannot write /proc/sys; set HEADWAY_HOME"
-    assert (doctor.code, doctor.json["works"]["data"]) == (2, cannot)
-    run = headway(*words("run", workspace, script([DONE])))
-    assert run.code == 2
-    assert run.err.startswith("headway: cannot write headway's data folder /proc/sys/headway: ")
-    assert run.err.endswith("; set HEADWAY_HOME\n")
+    assert doctor.code == 2
+    assert re.fullmatch(f"no: {cannot}", doctor.json["works"]["data"])
+    for argv in (words("run", workspace, script([DONE])), ("threads",)):
+        done = headway(*argv)
+        assert (done.code, done.out) == (2, "")
+        assert re.fullmatch(f"headway: {cannot}\n", done.err)
+
+
+def test_looking_at_a_data_folder_leaves_nothing_behind(headway: Headway, own_home: Path) -> None:
+    headway("doctor")
+    headway("threads")
+    assert not own_home.exists() or not list(own_home.iterdir())

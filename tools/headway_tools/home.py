@@ -8,6 +8,7 @@ tmp of the sandbox, branch folders, locks), so removing a thread is removing a f
 import hashlib
 import os
 import re
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -132,6 +133,16 @@ class Home:
             ) from error
         return self
 
+    def writable(self) -> "Home":
+        """Itself, or a `HeadwayError` where nothing can be kept in it, found by trying (of /proc
+        the permissions say that it can be written); leaves nothing behind."""
+        there = next(path for path in (self.path, *self.path.absolute().parents) if path.exists())
+        try:
+            tempfile.TemporaryDirectory(dir=there).cleanup()
+        except OSError as error:
+            raise _cannot_write(self.path, error) from error
+        return self
+
     def make(self) -> "Home":
         make_private(self.path)
         return self
@@ -144,6 +155,10 @@ def make_private(path: Path) -> None:
         if path.stat().st_mode & 0o077 and path.stat().st_uid == os.geteuid():
             path.chmod(0o700)
     except OSError as error:
-        raise HeadwayError(
-            f"cannot write headway's data folder {path}: {error.strerror}; set HEADWAY_HOME"
-        ) from error
+        raise _cannot_write(path, error) from error
+
+
+def _cannot_write(path: Path, error: OSError) -> HeadwayError:
+    return HeadwayError(
+        f"cannot write headway's data folder {path}: {error.strerror}; set HEADWAY_HOME"
+    )

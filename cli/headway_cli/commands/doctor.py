@@ -16,7 +16,7 @@ from headway_cli.streams import put
 from headway_cli.terminal import one_line
 from headway_tools.errors import HeadwayError
 from headway_tools.given import check_workspace
-from headway_tools.home import absolute
+from headway_tools.home import Home, absolute
 from headway_tools.sandbox import (
     DEFAULT_HIDE,
     SandboxPolicy,
@@ -54,7 +54,7 @@ def works(resolved: Mapping[str, Resolved]) -> dict[str, str]:
     return {
         "sandbox": state if _confined(resolved) else SWITCHED_OFF,
         "workspace": _usable(Path.cwd()),
-        "data": _writable(the_home().path),
+        "data": _writable(the_home()),
         "model": str(resolved["model"].value or NO_MODEL),
     }
 
@@ -71,10 +71,12 @@ def _usable(folder: Path) -> str:
     return "yes"
 
 
-def _writable(folder: Path) -> str:
-    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
-    writable = os.access(there, os.W_OK | os.X_OK, effective_ids=True)
-    return "yes" if writable else f"no: cannot write {there}; set HEADWAY_HOME"
+def _writable(home: Home) -> str:
+    try:
+        home.writable()
+    except HeadwayError as error:
+        return f"no: {error}"
+    return "yes"
 
 
 def data(environ: Mapping[str, str]) -> dict[str, str]:

@@ -13,6 +13,8 @@ from headway_cli.terminal import clip, one_line, terminal_of
 def run(args: argparse.Namespace) -> int:
     """Print all threads."""
     home = the_home()
+    if not home.checkpoints.exists():
+        home.writable()
     found = [(record, word_for(home, record)) for record in records(home)]
     if args.json:
         rows = [
