@@ -47,10 +47,10 @@ def _files(done: Rewound, *, dry_run: bool, every: bool) -> str:
 
 def _conversation(done: Rewound, thread: str, *, dry_run: bool) -> str:
     """Where the conversation goes on, and that what was there stays."""
+    if done.stays or done.undone == "apply":
+        return f"the conversation stays: {thread}@{done.branch}"
     if dry_run:
         return f"the conversation would be that of step {done.step.name}"
-    if done.undone == "apply" or (done.branch == done.of and done.step.branch == done.of):
-        return f"the conversation stays: {thread}@{done.branch}"
     if done.step.branch == done.branch:
         where = f"back on {thread}@{done.branch}, step {done.step.name}"
     else:

@@ -58,6 +58,8 @@ class Rewound(Restored):
     """Paths that somebody else changed, which is overwritten."""
     left: tuple[str, ...] = ()
     """Paths that only others changed: an undo leaves them as they are."""
+    stays: bool = False
+    """The conversation stands there already, or the steps before the run are pruned."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,7 @@ def bring(
     """Go there, or only say so."""
     _stand_again(to.root, force=force)
     look = nullcontext(thread.turns(to.root).look()) if dry_run else thread.changing(to.root)
+    stays = to.node in (None, thread.node())
     with look as turn:
         cut, current = cut_off(thread, to.root), thread.heads.load().current
         outside, left = _others(thread, snapshots, to, cut, undisturbed=turn.undisturbed)
@@ -101,7 +104,8 @@ def bring(
             turn.sign()
             done, branch = _go(thread, snapshots, to, left)
     facts = (to.undone, current, branch, to.node or thread.node(), to.folder, cut.calls)
-    return Rewound(done.root, done.changes, done.report, *facts, tuple(outside), tuple(left))
+    others = (tuple(outside), tuple(left))
+    return Rewound(done.root, done.changes, done.report, *facts, *others, stays=stays)
 
 
 def _others(

@@ -266,6 +266,17 @@ def test_prune_keeps_what_undo_needs(ran: Thread, workspace: Path) -> None:
         prune_thread(ran, 0)
 
 
+def test_after_a_prune_undo_takes_the_files_back_and_says_that_the_conversation_stays(
+    ran: Thread, workspace: Path
+) -> None:
+    assert not undo_thread(ran.again(), dry_run=True).stays
+    prune_thread(ran.again(), 2)
+    for dry_run in (True, False):
+        done = undo_thread(ran.again(), dry_run=dry_run)
+        assert (done.stays, done.branch) == (True, "main")
+    assert not (workspace / "log").exists()
+
+
 def test_a_thread_of_a_newer_headway_is_refused_in_one_line(
     ran: Thread, home: Home, workspace: Path
 ) -> None:
