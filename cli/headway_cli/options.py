@@ -16,7 +16,6 @@ from headway_cli.settings import (
     resolve,
     values,
 )
-from headway_cli.terminal import one_line
 from headway_tools.errors import HeadwayError
 from headway_tools.home import Home, absolute, default_home
 
@@ -25,9 +24,6 @@ NO_MODEL: Final = (
     "openai: takes OPENAI_API_KEY, and for a server of your own "
     "OPENAI_BASE_URL=http://127.0.0.1:8080/v1; `headway demo` needs none of them"
 )
-_OFF: Final = ("none", "off")
-_WHOLE: Final = ("model_calls", "tool_calls", "tokens")
-_ALWAYS: Final = ("model_calls", "model_timeout", "tool_timeout")
 
 
 def the_home() -> Home:
@@ -78,26 +74,10 @@ def with_limits(
 ) -> Any:
     """`base` with the named limits changed; `none` and `off` mean no limit. `sources` says where
     each one was written, else it was a flag."""
-    from pydantic import ValidationError
+    from headway.limits import changed_limits
 
-    from headway.limits import Limits
-
-    changed = {name: None if value in _OFF else value for name, value in changes.items()}
-    try:
-        return Limits(**{**base.model_dump(), **changed})
-    except ValidationError as error:
-        name = str(error.errors()[0]["loc"][0])
-        known = ", ".join(Limits.model_fields)
-        where = place("limit", (sources or {}).get(name, "flag"))
-        if name not in Limits.model_fields:
-            raise HeadwayError(f"{where} has no {one_line(name)!r}; it has {known}") from error
-        kind = "a whole number" if name in _WHOLE else "a number"
-        least = "from 0 up" if name == "tool_calls" else "above 0"
-        off = ", or none" if name not in _ALWAYS else " (it cannot be off)"
-        raise HeadwayError(
-            f"{where}: {name} takes {kind} {least}{off}, not {one_line(str(changes[name]))!r}; "
-            f"the limits are {known}"
-        ) from error
+    known = sources or {}
+    return changed_limits(base, changes, lambda name: place("limit", known.get(name, "flag")))
 
 
 def read_instructions(given: Resolved) -> str:

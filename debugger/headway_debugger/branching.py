@@ -5,10 +5,8 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, Final
 
-from pydantic import ValidationError
-
 from headway.heads import MAIN
-from headway.limits import Limits
+from headway.limits import Limits, changed_limits
 from headway.threads import Kept, Moved, load_record, save_record, update_record
 from headway_debugger.edits import message_edit, result_edit, task_edit, together
 from headway_debugger.files import fork_files
@@ -112,22 +110,14 @@ def edit_of(thread: Thread, node: TreeNode, changes: Sequence[Change]) -> Edit:
 
 def kept_with(kept: Kept, changes: Sequence[Change]) -> Kept:
     """The settings of a branch, changed."""
-    limits = dict(kept.options.get("limits") or {})
-    model = kept.model
-    for change in changes:
-        if change.what == "model":
-            model = change.text
-        elif change.what == "limit":
-            limits[change.which] = None if change.text == "none" else change.text
     if not any(change.what in SETTINGS for change in changes):
         return kept
-    try:
-        checked = Limits(**limits)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise HeadwayError(f"limit {where}: {first['msg']}") from error
-    return Kept(model=model, options={**kept.options, "limits": checked.model_dump()})
+    models = [change.text for change in changes if change.what == "model"]
+    wanted = {change.which: change.text for change in changes if change.what == "limit"}
+    before = Limits(**(kept.options.get("limits") or {}))
+    limits = changed_limits(before, wanted, lambda name: "--set limit")
+    options = {**kept.options, "limits": limits.model_dump()}
+    return Kept(model=models[-1] if models else kept.model, options=options)
 
 
 def keep_names(thread: Thread) -> None:

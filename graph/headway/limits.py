@@ -1,8 +1,9 @@
 """The one object that bounds a run, its presets, and what is left of it."""
 
-from typing import Final, Literal, get_args
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from headway.prices import cost_of
 from headway_tools.errors import HeadwayError
@@ -15,6 +16,10 @@ DEPTHS: Final[dict[Depth, int]] = {"simple": 2, "ordinary": 3, "hard": 5}
 CALL_TOKENS: Final = (3_000, 300)
 """Input and output tokens of an average model call of such a request."""
 
+
+_OFF: Final = ("none", "off")
+_WHOLE: Final = ("model_calls", "tool_calls", "tokens")
+_ALWAYS: Final = ("model_calls", "model_timeout", "tool_timeout")
 
 MOST: Final = 10**12
 """The largest count that a limit may be; a checkpoint holds no number beyond 64 bits."""
@@ -75,6 +80,27 @@ class Limits(BaseModel):
             for name, value in mine.items()
         }
         return Limits(**low)
+
+
+def changed_limits(base: Limits, changes: Mapping[str, Any], place: Callable[[str], str]) -> Limits:
+    """`base` with the named limits changed; `none` and `off` mean no limit. `place` says where a
+    person wrote the limit of a name, for the `HeadwayError` about it."""
+    changed = {name: None if value in _OFF else value for name, value in changes.items()}
+    try:
+        return Limits(**{**base.model_dump(), **changed})
+    except ValidationError as error:
+        name = str(error.errors()[0]["loc"][0])
+        raise HeadwayError(f"{place(name)}{_wrong(name, changes.get(name))}") from error
+
+
+def _wrong(name: str, value: object) -> str:
+    known = ", ".join(Limits.model_fields)
+    if name not in Limits.model_fields:
+        return f" has no {name!r}; it has {known}"
+    kind = "a whole number" if name in _WHOLE else "a number"
+    least = "from 0 up" if name == "tool_calls" else "above 0"
+    off = " (it cannot be off)" if name in _ALWAYS else ", or none"
+    return f": {name} takes {kind} {least}{off}, not {str(value)!r}; the limits are {known}"
 
 
 def _refuse_dear(depth: Depth, calls: int, ceiling: float, model: str | None) -> None:

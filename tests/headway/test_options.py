@@ -42,6 +42,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"name": 5}, "name should be a text, not 5"),
     ({"modle": "x"}, "there is no option 'modle'"),
     ({"workspace": 5}, "workspace .* not 5"),
+    ({"workspace": "/nope"}, "^workspace /nope does not exist: name an existing folder$"),
     ({"protect": "a.txt"}, "protect .* not 'a.txt'"),
     ({"protect": [3]}, "protect.0 should be a valid string, not 3"),
     ({"check": ["make"]}, "check should be a valid string"),

@@ -40,6 +40,26 @@ def test_a_fork_can_change_history_and_names_what_it_can(headway: Headway, otter
     assert headway("fork", at, "--name", "try").code == 2
 
 
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("limit:model_calls=x", "model_calls takes a whole number above 0 (it cannot be off)"),
+        ("limit:calls=3", "--set limit has no 'calls'; it has model_calls"),
+        ("model=opnai:m", "did you mean openai:m?"),
+        ("model=scripted:/nope", "cannot read the script /nope"),
+    ],
+)
+def test_a_setting_of_a_fork_is_checked_as_a_flag_is(
+    headway: Headway, otter: Path, change: str, words: str
+) -> None:
+    at = f"otter@{step_of(headway, 'truncate')}"
+    refused = headway("fork", at, "--set", change)
+    assert (refused.code, refused.out) == (2, "")
+    assert words in refused.err
+    assert refused.err.count("\n") == 1
+    assert set(headway("show", "otter", "--json").json["branches"]) == {"main"}
+
+
 def test_without_a_sandbox_a_fork_is_refused_with_the_reason(
     headway: Headway, script: Script, workspace: Path
 ) -> None:

@@ -147,7 +147,7 @@ def test_a_branch_keeps_its_own_model_and_limits(ran: Thread, workspace: Path) -
     assert record.kept(branch).model == "openai:other"
     assert record.kept(branch).options["limits"]["model_calls"] == 7
     assert record.kept("main") == ran.record.kept("main")
-    with pytest.raises(HeadwayError, match="limit model_calls"):
+    with pytest.raises(HeadwayError, match="limit: model_calls takes a whole number above 0"):
         fork_thread(ran, step(ran, "truncate"), "bad", [Change.parsed("limit:model_calls=0")])
     assert "bad" not in ran.again().tree.branches
 

@@ -21,14 +21,14 @@ def check_workspace(path: Path, *, data_home: Path, unsafe: bool = False) -> Pat
     absolute = Path.cwd() / path.expanduser()
     if not absolute.is_dir():
         found = "is not a folder" if os.path.lexists(absolute) else "does not exist"
-        raise HeadwayError(f"workspace {absolute} {found}: name an existing folder with -C")
+        raise HeadwayError(f"workspace {absolute} {found}: name an existing folder")
     real, data = absolute.resolve(), data_home.expanduser().resolve()
     if real == data or real.is_relative_to(Home(data).threads):
         raise HeadwayError(f"workspace {absolute} is headway's own data: choose a project folder")
     if not unsafe and (reason := _unsafe(real, data)):
         raise HeadwayError(
             f"workspace {absolute} {reason}: choose a project folder below it, "
-            "or pass --unsafe-workspace"
+            "or pass --unsafe-workspace (in Python unsafe_workspace=True)"
         )
     return absolute
 

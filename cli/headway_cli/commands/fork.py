@@ -2,6 +2,7 @@
 
 import argparse
 
+from headway.models.named import open_model
 from headway_cli.commands.resume import options_of
 from headway_cli.conduct import conduct, output_for
 from headway_cli.options import configure
@@ -15,6 +16,9 @@ def run(args: argparse.Namespace) -> int:
     configure(args)
     name, step = split_step(args.step)
     changes = [Change.parsed(text) for text in args.set or []]
+    for change in changes:
+        if change.what == "model":
+            open_model(change.text)
     with opened(name, args.workspace) as thread:
         node = thread.node(step)
         if not step:
