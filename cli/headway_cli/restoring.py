@@ -55,7 +55,10 @@ def _conversation(done: Rewound, thread: str, *, dry_run: bool) -> str:
         where = f"back on {thread}@{done.branch}, step {done.step.name}"
     else:
         where = f"{thread}@{done.branch} now, as at step {done.step.name}"
-    return f"the conversation is {where}; headway resume {thread} goes on there"
+    text = f"the conversation is {where}; headway resume {thread} goes on there"
+    if done.undone == "run":
+        text += f", headway restore {thread}@{done.of} brings the run back"
+    return text
 
 
 def applied(done: Applied, *, dry_run: bool, every: bool) -> str:
