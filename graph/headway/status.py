@@ -1,6 +1,6 @@
 """Why a run stopped, as data. The same words in state, JSON, documentation and exit codes."""
 
-from typing import Final, Literal, get_args
+from typing import Final, Literal
 
 Status = Literal[
     "completed",
@@ -17,8 +17,6 @@ Status = Literal[
 
 LimitKind = Literal["model_calls", "tool_calls", "tokens", "cost", "seconds", "steps"]
 """`steps` is the outer recursion limit of LangGraph."""
-
-STATUSES: Final[tuple[Status, ...]] = get_args(Status)
 
 MEANING: Final[dict[Status, str]] = {
     "completed": "an answer was accepted; `verified` is true if the check passed, null without one",

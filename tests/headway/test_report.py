@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
@@ -21,7 +22,7 @@ from headway.report import (
     verified,
 )
 from headway.state import Run, Stop
-from headway.status import STATUSES, Status
+from headway.status import Status
 from policies import bash, call, replies
 
 GREEN = CheckReport(passed=True, command="true", exit_code=0, count=0)
@@ -29,7 +30,7 @@ RED = CheckReport(passed=False, command="false", exit_code=1, count=2)
 EMPTY = GREEN.model_copy(update={"rests_on": ["conftest.py"]})
 
 
-@pytest.mark.parametrize("status", STATUSES)
+@pytest.mark.parametrize("status", get_args(Status))
 def test_only_an_accepted_answer_is_verified(status: Status) -> None:
     assert verified(status, GREEN) is (True if status == "completed" else None)
     assert verified(status, RED) is False

@@ -5,10 +5,11 @@ import sys
 from importlib import import_module
 from pathlib import Path
 from signal import SIGHUP, SIGTERM
+from typing import get_args
 
 import pytest
 
-from headway.status import STATUSES, USAGE_ERROR, exit_code
+from headway.status import USAGE_ERROR, Status, exit_code
 from headway_cli.help_text import COMMANDS, EXAMPLE, EXIT_CODES
 from headway_cli.main import main
 from headway_cli.parser import build_parser
@@ -41,7 +42,7 @@ def test_no_command_at_all_is_the_help_and_exit_2(capsys: pytest.CaptureFixture[
 
 
 def test_help_lists_every_exit_code_there_is(capsys: pytest.CaptureFixture[str]) -> None:
-    real = {exit_code(status) for status in STATUSES} | {
+    real = {exit_code(status) for status in get_args(Status)} | {
         USAGE_ERROR,
         CANNOT_WRITE,
         PIPE_CLOSED,

@@ -1,8 +1,8 @@
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
-from headway.status import STATUSES
+from headway.status import Status
 from headway_cli.report import report
 from headway_cli.terminal import Terminal
 
@@ -96,7 +96,7 @@ def test_what_waits_is_bounded_and_what_is_missing_is_counted() -> None:
     assert len(waiting("edit", path="x", old_text="", new_text="\n" * 500).splitlines()) < 70
 
 
-@pytest.mark.parametrize("status", STATUSES)
+@pytest.mark.parametrize("status", get_args(Status))
 def test_every_status_has_words(status: str) -> None:
     assert report({"status": status}, PLAIN)
 
