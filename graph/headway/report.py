@@ -85,7 +85,8 @@ def next_step(status: Status, stop: Stop) -> str:
     found = stop.get("evidence") or {}
     if status != "model_error":
         return NEXT[status].format(limit=stop.get("limit"))
-    step = NEXT_AFTER_FAILURE.get(str(found.get("kind")), NEXT[status])
+    kind = "cut" if found.get("billed") and found.get("kind") == "connection" else found.get("kind")
+    step = NEXT_AFTER_FAILURE.get(str(kind), NEXT[status])
     wait = found.get("retry_after")
     return f"{step} (the server asks to wait {wait:g} s)" if wait else step
 
@@ -165,6 +166,10 @@ NEXT: Final[dict[Status, str]] = {
 NEXT_AFTER_FAILURE: Final = {
     "connection": "is the server running, and OPENAI_BASE_URL its address? resume when it answers; "
     "nothing is lost",
+    "cut": "the server answers, but its replies break off: look at its log, or at what stands "
+    "between; resume when it is mended; nothing is lost",
+    "timeout": "resume when the model answers in time, or with a larger model_timeout "
+    "(--limit model_timeout=SECONDS); nothing is lost",
     "auth": "correct OPENAI_API_KEY (or --env-file) and resume; nothing is lost",
     "quota": "the account has no credit left: mend that and resume; nothing is lost",
     "invalid_request": "the request was refused: check --model, --model-arg and "
@@ -172,7 +177,8 @@ NEXT_AFTER_FAILURE: Final = {
     "script_end": "give the script more replies, then resume; nothing is lost",
     "context_length": "resume with a model that has a larger window, or go on in a new thread",
 }
-"""By the kind of the failure (`headway.models.ModelFailure`)."""
+"""By the kind of the failure (`headway.models.ModelFailure`); `cut` is a connection that ended in
+the middle of a reply."""
 
 
 def usage(run: Run) -> Usage:

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from headway import run_agent, stream_agent
+from headway import Limits, run_agent, stream_agent
 from headway.models.retry import RetryPolicy
 from headway_tools.errors import HeadwayError
-from openai_server import OpenAIServer, fails, says
+from openai_server import OpenAIServer, Reply, fails, says
 from policies import bash, call, replies
 
 
@@ -64,6 +64,31 @@ def test_a_refused_key_is_named_as_the_cause_and_never_quoted(
     assert "sk-test-123456789" not in result.model_dump_json()
     stored = [path.read_bytes() for path in own_home.rglob("*.sqlite*")]
     assert not any(b"sk-test-123456789" in data for data in stored)
+
+
+@pytest.mark.parametrize(
+    ("reply", "said", "advice"),
+    [
+        (says("x" * 400).but(cut=3), "", "the server answers, but its replies break off"),
+        (says("late").but(delay=30), "no complete reply within 0.3 s", "larger model_timeout"),
+    ],
+)
+def test_the_advice_after_a_failed_call_fits_what_the_server_did(
+    monkeypatch: pytest.MonkeyPatch, reply: Reply, said: str, advice: str
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-123456789")
+    with OpenAIServer([reply], repeat=True) as server:
+        result = run_agent(
+            "x",
+            model="openai:m",
+            base_url=server.url,
+            limits=Limits(model_timeout=0.3),
+            retries=RetryPolicy(attempts=1),
+            memory=True,
+        )
+    assert result.status == "model_error"
+    assert said in result.missing
+    assert advice in result.next_step
 
 
 def test_waiting_for_another_try_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ timeout starts anew with each byte, so a slow drip would hold it forever.
 import asyncio
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
 
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
@@ -16,7 +16,7 @@ from langchain_core.prompt_values import ChatPromptValue
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.errors import GraphBubbleUp
 
-from headway.models.deadline import use_deadline
+from headway.models.deadline import too_late, use_deadline
 from headway.models.failure import ModelFailure, classify
 from headway.models.retry import RetryPolicy
 from headway.within import TooLate, call_within
@@ -90,10 +90,7 @@ async def acall_model(
     tries = _Tries(retries or RetryPolicy(), notify, timeout, within)
     while True:
         try:
-            seconds = tries.timeout()
-            with use_deadline(seconds):
-                async with asyncio.timeout(seconds):
-                    return await chat.ainvoke(prompt, config)
+            return await _ain_time(lambda: chat.ainvoke(prompt, config), tries.timeout())
         except (GraphBubbleUp, HeadwayError):
             raise
         except Exception as error:
@@ -163,6 +160,17 @@ def _in_time(call: Callable[[], AIMessage], timeout: float) -> AIMessage:
         try:
             return call_within(call, timeout)
         except TooLate as late:
-            raise TimeoutError(f"no complete reply within {timeout:g} s") from late
+            raise too_late(timeout) from late
         finally:
             deadline.cancelled = True
+
+
+async def _ain_time(call: Callable[[], Awaitable[AIMessage]], seconds: float) -> AIMessage:
+    """The same in the event loop: `call()` is cancelled."""
+    with use_deadline(seconds):
+        limit = asyncio.timeout(seconds)
+        try:
+            async with limit:
+                return await call()
+        except TimeoutError as late:
+            raise (too_late(seconds) if limit.expired() else late) from late

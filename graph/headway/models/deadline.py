@@ -11,6 +11,7 @@ from time import monotonic
 class Deadline:
     """`cancelled` is set by the waiting side when it gives up early."""
 
+    seconds: float
     at: float
     cancelled: bool = False
 
@@ -24,7 +25,7 @@ _current: ContextVar[Deadline | None] = ContextVar("headway_deadline", default=N
 @contextmanager
 def use_deadline(seconds: float) -> Iterator[Deadline]:
     """Give the model calls below `seconds` in all, slow drips included."""
-    deadline = Deadline(monotonic() + seconds)
+    deadline = Deadline(seconds, monotonic() + seconds)
     token = _current.set(deadline)
     try:
         yield deadline
@@ -36,7 +37,12 @@ def check_deadline() -> None:
     """Raise TimeoutError once the current call's time is up, which closes its connection."""
     deadline = _current.get()
     if deadline and deadline.left() <= 0:
-        raise TimeoutError("the model call took longer than its deadline")
+        raise too_late(deadline.seconds)
+
+
+def too_late(seconds: float) -> TimeoutError:
+    """What a call says that got `seconds` and was not over."""
+    return TimeoutError(f"no complete reply within {seconds:.3g} s")
 
 
 def seconds_left() -> float | None:

@@ -163,6 +163,7 @@ def failed(plan: Plan, failure: ModelFailure) -> Plan | Update:
         "status_code": failure.status_code,
         "attempts": failure.attempts,
         "retry_after": failure.retry_after,
+        "billed": failure.billed,
     }
     stop = _stop(run, Stop(status="model_error", evidence=evidence))
     return {**stop, "hw_window": plan.request.window}

@@ -146,6 +146,7 @@ def test_an_endless_drip_is_a_timeout(way: str) -> None:
     slow = says("x" * 4000).but(drip=0.02, pieces=1)
     failure, requests = failure_of(slow, way=way, timeout=0.3)
     assert (failure.kind, failure.attempts, len(requests)) == ("timeout", 2, 2)
+    assert failure.message == "no complete reply within 0.3 s"
 
 
 def test_the_connection_of_an_abandoned_call_is_closed(way: str) -> None:
