@@ -23,6 +23,7 @@ from headway.events import Event
 from headway.heads import MAIN, HeadFile
 from headway.options import Options, check_text
 from headway.parts import Parts
+from headway.request import require_window
 from headway.steps import trace
 from headway.threads import (
     Kept,
@@ -107,6 +108,7 @@ def prepare(
     parts = make_parts(model, tools=tools, name=name, options=options)
     parts.require_isolation()
     parts.chat(Context())
+    require_window(parts)
     where = parts.settings.home or default_home()
     home = None if parts.settings.memory else Home(where).readable()
     thread = thread_id or new_thread_id(task or "")

@@ -19,7 +19,8 @@ from headway.protocol import TextProtocol
 from headway.spending import last_call
 from headway.state import State
 from headway.status import LimitKind
-from headway.window import factor_from, fit, overhead_from
+from headway.window import estimate_tokens, factor_from, fit, overhead_from
+from headway_tools.errors import HeadwayError
 from headway_tools.values import clean_text
 
 DEFAULT_WINDOW: Final = 128_000
@@ -115,6 +116,20 @@ def sent(request: Request, *, parts: Parts, model: BaseChatModel | None, name: s
         system=digest(str(request.messages[0].text)),
         tools=parts.tool_digest if request.tools else "",
     )
+
+
+def require_window(parts: Parts) -> None:
+    """`HeadwayError` where the window that was set does not hold what every request begins with."""
+    window = parts.settings.window
+    if window is None:
+        return
+    system = SystemMessage(_system(parts, Context(), {}))
+    needed = estimate_tokens([system], 1.0) + int(parts.tool_weight)
+    if needed >= window:
+        raise HeadwayError(
+            f"a window of {window:,} tokens is too small: system prompt and tools alone take about "
+            f"{needed:,} (--window, in Python window=)"
+        )
 
 
 def window_tokens(parts: Parts, model: BaseChatModel | None) -> int:

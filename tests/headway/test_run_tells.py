@@ -25,6 +25,11 @@ def test_events_tell_the_run_in_order(workspace: Path) -> None:
         ("x", {"model": None}, "--model"),
         ("x", {"workspace": "/nonexistent/folder"}, "nonexistent"),
         ("x", {"check": "true"}, "workspace"),
+        (
+            "x",
+            {"window": 200},
+            "a window of 200 tokens is too small: .* alone take about [2-9]..",
+        ),
         ("x", {"window": 0}, "window takes a number of tokens above 0"),
     ],
 )
