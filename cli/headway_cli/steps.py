@@ -7,7 +7,7 @@ from typing import Any, Final
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from headway_cli.events import gist_of_call, gist_of_observation
-from headway_cli.terminal import Terminal, clip, one_line, paint, visible
+from headway_cli.terminal import Terminal, one_line, paint, row, visible
 from headway_debugger.results import CallResult
 from headway_debugger.steps import Step
 from headway_debugger.tree import Branch
@@ -45,7 +45,7 @@ def _step_line(step: Step, spent: str, stands: str, terminal: Terminal) -> str:
         status,
         _gist(step.messages) or " ".join(step.tools),
     ]
-    return clip("  ".join(fact for fact in facts if fact).rstrip(), min(terminal.width, MOST_ROW))
+    return row("  ".join(fact for fact in facts if fact).rstrip(), min(terminal.width, MOST_ROW))
 
 
 def step_facts(step: Step) -> dict[str, Any]:

@@ -24,6 +24,8 @@ _UNSAFE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 """Controls, format characters (direction overrides among them), surrogates, line separators."""
 _JOINERS: Final = frozenset("\u200c\u200d\ufe0f")
 MIN_WIDTH: Final = 20
+LEAST_ROW: Final = 80
+"""Columns of a table's line that are never cut off: a narrower terminal wraps them."""
 FALLBACK: Final = 80
 """Columns of a terminal that does not know its own."""
 
@@ -91,6 +93,11 @@ def clip(text: str, width: int) -> str:
             break
         kept += character
     return kept + "…"
+
+
+def row(text: str, width: int) -> str:
+    """A table's line within `width` columns, but no less than `LEAST_ROW`."""
+    return clip(text, max(width, LEAST_ROW))
 
 
 def paint(text: str, colour: Colour, terminal: Terminal) -> str:

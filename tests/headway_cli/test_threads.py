@@ -157,3 +157,13 @@ def test_without_a_name_c_says_whose_newest_thread_is_meant(
     assert "would put back" in headway("undo", "-C", str(otter), "--dry-run").out
     assert headway("rm", "-", "-C", str(otter)).out == "removed otter\n"
     assert headway("show", "-C", str(tmp_path / "none")).code == 2
+
+
+def test_a_narrow_terminal_wraps_rows_and_loses_no_task_call_or_date(
+    headway: Headway, otter: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    assert re.search(
+        r"otter  completed +\d{4}-\d\d-\d\d \d\d:\d\d  make it bye", headway("threads").out
+    )
+    assert re.search(r"agent .* edit a\.txt$", headway("show", "otter").out, re.MULTILINE)

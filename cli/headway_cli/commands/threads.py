@@ -7,7 +7,7 @@ from headway.threads import ThreadRecord, records, word_for
 from headway_cli.options import the_home
 from headway_cli.output import SCHEMA_VERSION, dumps
 from headway_cli.streams import put, tell
-from headway_cli.terminal import clip, one_line, terminal_of
+from headway_cli.terminal import one_line, row, terminal_of
 
 
 def run(args: argparse.Namespace) -> int:
@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
 def table(found: list[tuple[ThreadRecord, str]], width: int) -> str:
     """One line a thread: name, how it stands, time, task."""
     names = max((len(record.thread) for record, _ in found), default=0)
-    return "".join(clip(_line(record, word, names), width) + "\n" for record, word in found)
+    return "".join(row(_line(record, word, names), width) + "\n" for record, word in found)
 
 
 def _line(record: ThreadRecord, word: str, names: int) -> str:
