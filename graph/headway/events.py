@@ -15,9 +15,9 @@ from headway.notes import AUTHOR, meta
 from headway.steps import think_text, thought_of
 
 Event = dict[str, Any]
-"""`start` {thread, task, workspace, model, limits, beside} · `token` {text} · `thought` {turn,
-text} · `call` {turn, id, tool, args} · `observation` {turn, id, tool, status, text} · `note`
-{about, text} · `question` {id, value} · `end` {outcome}."""
+"""By `type`: `start` {thread, task, workspace, model, sandbox, limits, beside} · `token` {text} ·
+`thought` {turn, text} · `call` {turn, id, tool, args} · `observation` {turn, id, tool, status,
+text} · `note` {about, text} · `question` {id, value} · `end` {outcome}; see `docs/json.md`."""
 
 STREAM_MODES: Final = ("updates", "custom", "messages")
 
