@@ -11,7 +11,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 from cli_support import DONE, Headway, Script, call
+
+
+@pytest.fixture(autouse=True)
+def hears_a_closed_terminal() -> Iterator[None]:
+    """Also where the tests themselves run under `nohup`."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 @contextmanager
