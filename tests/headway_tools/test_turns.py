@@ -39,6 +39,17 @@ def test_who_waited_in_vain_has_no_turn(place: Path) -> None:
     assert _taken(Turns(place, "b"), 0) is not None
 
 
+def test_a_run_of_the_same_thread_that_stands_still_is_not_waited_for(place: Path) -> None:
+    async def asynchronously() -> Turn | None:
+        async with Turns(place, "a").atake(3600) as turn:
+            return turn
+
+    with Turns(place, "a").take(0):
+        assert contextvars.Context().run(lambda: _taken(Turns(place, "a"), 3600)) is not None
+        assert contextvars.Context().run(asyncio.run, asynchronously()) is not None
+        assert contextvars.Context().run(lambda: _taken(Turns(place, "b"), 0.1)) is None
+
+
 def _taken(turns: Turns, seconds: float) -> Turn | None:
     with turns.take(seconds) as turn:
         return turn

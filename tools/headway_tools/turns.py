@@ -24,7 +24,7 @@ _held: ContextVar[frozenset[Path]] = ContextVar("headway_turns", default=frozens
 """Turns that a call around this one has: an agent that is another one's tool needs no second."""
 
 _KNOWN_SECONDS: Final = 1.0
-"""How long a run waits for somebody who only looks at its file."""
+"""After this time whoever has a lock has also noted who it is."""
 
 
 @dataclass(frozen=True)
@@ -54,10 +54,16 @@ class Turns:
         lock = self._lock()
         with contextlib.ExitStack() as stack:
             try:
-                stack.enter_context(lock.acquire(seconds))
+                stack.enter_context(lock.acquire(min(seconds, _KNOWN_SECONDS)))
             except Busy:
-                yield None
-                return
+                if self._overtaken(lock):
+                    yield self.look()
+                    return
+                try:
+                    stack.enter_context(lock.acquire(seconds))
+                except Busy:
+                    yield None
+                    return
             with self._noted():
                 yield self._turn(lock)
 
@@ -70,10 +76,17 @@ class Turns:
         lock = self._lock()
         async with contextlib.AsyncExitStack() as stack:
             try:
-                await stack.enter_async_context(lock.acquire_async(seconds))
+                known = lock.acquire_async(min(seconds, _KNOWN_SECONDS))
+                await stack.enter_async_context(known)
             except Busy:
-                yield None
-                return
+                if await asyncio.to_thread(self._overtaken, lock):
+                    yield await asyncio.to_thread(self.look)
+                    return
+                try:
+                    await stack.enter_async_context(lock.acquire_async(seconds))
+                except Busy:
+                    yield None
+                    return
             turn = await asyncio.to_thread(self._turn, lock)
             with self._noted():
                 yield turn
@@ -82,8 +95,14 @@ class Turns:
         """What one would have now."""
         return self._turn(self._lock())
 
+    def _overtaken(self, lock: FileLock) -> bool:
+        """Whether a run of this same thread has the turn: one that stands still and has lost its
+        lease, or this one would not be here. It is not waited for."""
+        return lock.owner().get("holder") == self.thread
+
     def _turn(self, lock: FileLock) -> Turn:
         last = lock.owner().get("thread", self.thread)
+        lock.note(holder=self.thread)
         return Turn(last == self.thread, lambda: lock.note(thread=self.thread))
 
     @contextmanager
