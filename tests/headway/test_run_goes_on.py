@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,13 @@ from headway_tools.errors import HeadwayError
 from headway_tools.home import Home
 from openai_server import OpenAIServer, Reply, Request, fails
 from policies import EDIT, bash, call, each_time, replies
+
+
+async def once(path: Path, action: Callable[[], None]) -> None:
+    """Do `action` as soon as a command has made `path`."""
+    while not path.exists():  # noqa: ASYNC110, ASYNC240 -- another process writes it
+        await asyncio.sleep(0.01)
+    action()
 
 
 def test_a_thread_goes_on_with_a_raised_limit(workspace: Path) -> None:
@@ -165,12 +173,7 @@ async def test_what_ended_before_the_stop_is_told_with_its_result(workspace: Pat
     control, events = Control(), list[Any]()
     model = replies(bash("touch begun; sleep 0.5; exit 3", "c1"), "never said")
 
-    async def stop_when_begun() -> None:
-        while not (workspace / "begun").exists():  # noqa: ASYNC110 -- another process writes it
-            await asyncio.sleep(0.01)
-        control.stop()
-
-    waiter = asyncio.create_task(stop_when_begun())
+    waiter = asyncio.create_task(once(workspace / "begun", control.stop))
     async for event in astream_agent("x", model=model, workspace=workspace, control=control):
         events.append(event)
     await waiter
@@ -210,12 +213,7 @@ async def test_now_kills_the_running_command_and_the_thread_goes_on(workspace: P
     control = Control()
     result: Outcome | None = None
 
-    async def cancel_when_started() -> None:
-        while not (workspace / "log").exists():  # noqa: ASYNC110 -- another process writes it
-            await asyncio.sleep(0.01)
-        control.now()
-
-    waiter = asyncio.create_task(cancel_when_started())
+    waiter = asyncio.create_task(once(workspace / "log", control.now))
     async for event in astream_agent("x", model=model, workspace=workspace, control=control):
         if event["type"] == "end":
             result = Outcome.model_validate(event["outcome"])

@@ -44,7 +44,8 @@ def test_the_second_run_on_a_branch_is_refused_and_told_by_whom(thread: ThreadFo
 
 def test_two_branches_run_side_by_side(thread: ThreadFolder) -> None:
     with BranchLock(thread, "main").acquire(0), BranchLock(thread, "fork-1").acquire(0):
-        pass
+        assert not BranchLock(thread, "main").try_acquire()
+        assert not BranchLock(thread, "fork-1").try_acquire()
 
 
 def test_one_object_is_held_once(thread: ThreadFolder) -> None:

@@ -73,7 +73,7 @@ def test_times_and_stamps_are_what_they_were_encoded_from(
 
 @given(st.binary(max_size=30))
 def test_every_name_can_be_shown(name: bytes) -> None:
-    display(name).encode()
+    assert display(name).encode().decode() == display(name)
 
 
 def test_a_path_is_taken_as_text_or_bytes() -> None:
